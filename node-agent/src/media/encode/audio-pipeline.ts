@@ -16,8 +16,8 @@ export interface AudioPipelineEvents {
 }
 
 /**
- * Sound of one session: its null sink → Opus → RTP packets of 10 ms.
- * Owner: the media session; start() once, dispose() once.
+ * The sound pipeline of one session: null sink → Opus → RTP packets of 10 ms. Owner: the media session; start() once,
+ * dispose() once.
  */
 export class AudioPipeline {
   readonly #pipeline: Pipeline;
@@ -37,7 +37,7 @@ export class AudioPipeline {
         'audioconvert',
         'audioresample',
         'audio/x-raw,format=S16LE,rate=48000,channels=2',
-        // Generic instead of voice: the sound of games contains music.
+        // audio-type is generic instead of voice, because the sound of games contains music.
         'opusenc name=encoder bitrate=128000 frame-size=10 inband-fec=true packet-loss-percentage=5 audio-type=generic bitrate-type=cbr complexity=5',
         `rtpopuspay pt=${AUDIO_PAYLOAD_TYPE} timestamp-offset=0 seqnum-offset=0 mtu=1180`,
         'appsink name=packets sync=false async=false max-buffers=50 drop=true',

@@ -1,28 +1,31 @@
 import { RTP_HEADER_BYTES } from '../rtp/rtp-packet.ts';
 
-/** Bits Z, Y and N of the aggregation header; W is counted below. Source: RTP Payload Format for AV1, 4.4. */
+/**
+ * Bits Z, Y and N of the aggregation header. Its other field, W, is a number (MAX_COUNTED). Source: RTP Payload Format
+ * for AV1, 4.4.
+ */
 export const AV1_CONTINUES = 0x80;
 export const AV1_CONTINUED = 0x40;
 export const AV1_NEW_SEQUENCE = 0x08;
-/** Largest W: elements of a packet without a length of the last one. */
+/** Largest value of W. A packet with at most this number of elements needs no length for the last element. */
 const MAX_COUNTED = 3;
 
-/** OBU types, and bits of an OBU's header. Source: AV1 Bitstream & Decoding Process Specification, 6.2.2, 5.3.2. */
+/** OBU types, and bits in an OBU's header. Source: AV1 Bitstream & Decoding Process Specification, 6.2.2, 5.3.2. */
 const OBU_SEQUENCE_HEADER = 1;
 const OBU_TEMPORAL_DELIMITER = 2;
 const OBU_FRAME_HEADER = 3;
 const OBU_FRAME = 6;
 const OBU_TILE_LIST = 8;
 const OBU_PADDING = 15;
-/** OBU types that RTP does not carry. */
+/** OBU types that are not sent in RTP. */
 const LEFT_OUT: readonly number[] = [OBU_TEMPORAL_DELIMITER, OBU_TILE_LIST, OBU_PADDING];
 const HAS_EXTENSION = 0x04;
 const HAS_SIZE = 0x02;
 const SHOWS_EXISTING = 0x80;
-/** Bits of frame_type after show_existing_frame; 0 is a keyframe. */
+/** Bits of frame_type, which follow show_existing_frame; 0 means keyframe. */
 const FRAME_TYPE = 0x60;
 
-/** Remaining bytes below which an element starts in the next packet, to avoid tiny fragments. */
+/** If fewer bytes remain in a packet, the next element starts in the next packet, to avoid tiny fragments. */
 const WORTH_STARTING = 16;
 const MARKER = 0x80;
 const VIDEO_CLOCK_KHZ = 90;
@@ -36,23 +39,23 @@ interface Fragment {
 /**
  * Packs AV1 temporal units into RTP; Debian's GStreamer has no payloader for AV1.
  *
- * A packet has an aggregation header and OBU elements, each with a length except the last one. The header says
- * whether the first element continues the previous packet (Z), whether the last one continues in the next (Y), the
- * number of elements (W; 0 = more than three, and all have a length), and whether a coded video sequence starts (N).
+ * A packet has an aggregation header and OBU elements, each with a length except the last one. The header says whether
+ * the first element continues the previous packet (Z), whether the last one continues in the next (Y), the number of
+ * elements (W; 0: more than three elements, and all have a length), and whether a coded video sequence starts (N).
  * Receivers detect keyframes by N.
  *
  * Source: "RTP Payload Format For AV1" of the Alliance for Open Media, 4; AV1 bitstream specification, 5.3 and 5.9.2.
  */
 export class Av1Packetizer {
-  /** Payload bytes after the aggregation header, and bytes of the longest length field. */
+  /** Payload bytes of a packet after the aggregation header, and bytes of the longest length field. */
   readonly #capacity: number;
   readonly #lengthBytes: number;
   readonly #payloadType: number;
   #sequence = 0;
-  /** Newest sequence header, repeated before keyframes, because some encoders send it only once. */
+  /** Newest sequence header. It is repeated before keyframes, because some encoders send it only once. */
   #sequenceHeader: Buffer | null = null;
 
-  /** @param mtu largest packet with its RTP header, bytes */
+  /** @param mtu largest packet with its RTP header, in bytes */
   constructor(mtu: number, payloadType: number) {
     this.#capacity = mtu - RTP_HEADER_BYTES - 1;
     this.#lengthBytes = writeLeb128(this.#capacity).length;
@@ -61,8 +64,8 @@ export class Av1Packetizer {
 
   /**
    * @param unit one temporal unit in the low-overhead format (obu-stream, alignment tu)
-   * @param ptsMs presentation time, milliseconds of running time
-   * @returns its packets, the last with the marker; empty when the unit has no element for RTP
+   * @param ptsMs presentation time, in milliseconds of running time
+   * @returns the unit's packets, the last one with the marker; empty when the unit has no element for RTP
    */
   packets(unit: Buffer, ptsMs: number): Buffer[] {
     const obus = readObus(unit).filter((obu) => !LEFT_OUT.includes(obuType(obu)));
@@ -84,11 +87,11 @@ export class Av1Packetizer {
     });
   }
 
-  /** Distributes the OBUs to packets, each as full as possible. */
+  /** Distributes the OBUs over packets, and fills each packet as far as possible. */
   #fill(obus: readonly Buffer[]): Fragment[][] {
     const packets: Fragment[][] = [];
     let packet: Fragment[] = [];
-    /** Bytes of the packet's elements, each with its length field if another element follows. */
+    /** Bytes of the packet's elements. An element that another one follows also has a length field. */
     let used = 0;
     const close = () => {
       if (packet.length > 0) packets.push(packet);
@@ -98,7 +101,7 @@ export class Av1Packetizer {
     for (const obu of obus) {
       for (let offset = 0; offset < obu.length; ) {
         const left = obu.length - offset;
-        // With more than three elements the last one has a length too.
+        // With more than three elements, the last one needs a length too.
         const ownLength = packet.length < MAX_COUNTED ? 0 : this.#lengthBytes;
         const room = this.#capacity - used - ownLength;
         if (packet.length > 0 && room < Math.min(left, WORTH_STARTING)) {
@@ -143,8 +146,8 @@ function startsWithKeyframe(obus: readonly Buffer[]): boolean {
 }
 
 /**
- * The OBUs of a temporal unit without size fields, as in RTP. A unit that ends inside an OBU gives the OBUs before
- * it.
+ * The OBUs of a temporal unit without size fields, as in RTP. If a unit ends inside an OBU, the complete OBUs before it
+ * are returned.
  */
 export function readObus(unit: Buffer): Buffer[] {
   const obus: Buffer[] = [];

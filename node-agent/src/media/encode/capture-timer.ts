@@ -5,21 +5,23 @@ import { CaptureSchedule } from './capture-schedule.ts';
 
 const NS_PER_S = 1_000_000_000n;
 const NS_PER_MS = 1e6;
-/** Number of captures whose times are kept: more than the encoder and its queue hold. Chosen. */
+/** Number of captures whose times are stored, more than the encoder and its queue can contain. Chosen, not measured. */
 const MAX_KEPT = 64;
 /**
- * Tolerance, because the source rounds the time of a frame down. Frames are more than a thousand times further apart.
+ * Tolerance in milliseconds, because the source rounds the time of a frame down. Two frames are more than a thousand
+ * times further apart.
  */
 const ROUNDED_MS = 0.001;
 /**
- * If the clock is set between the source's read of it and its wait, the source misses that time. The source is released
- * once more after this delay. Chosen.
+ * Delay in milliseconds before the source is released a second time. It is needed if the clock is set after the source
+ * has read it but before the source waits, because the source then misses that time. Chosen, not measured.
  */
 const AGAIN_MS = 1;
 
 /**
  * Triggers the captures of one pipeline. Its source waits for the next frame time of a manual clock, which is advanced
- * by one frame for each capture. So the encoder sees frames of equal length, whenever they were captured.
+ * by one frame for each capture. So for the encoder all frames have the same length, even if the captures are
+ * irregular.
  *
  * new → (start) → running → (stop) → stopped. Owner: the pipeline, which owns the clock too.
  */
@@ -28,15 +30,15 @@ export class CaptureTimer {
   readonly #mediaClock: MediaClock;
   #fps: bigint;
   #schedule: CaptureSchedule;
-  /** null: not running. */
+  /** null: the timer is not running. */
   #timer: Timer | null = null;
   #again: Timer | null = null;
   #running = false;
   /**
-   * When something was drawn after the last capture, and the callback for the next capture; null: nothing was drawn.
+   * Time at which an app drew after the last capture, and the callback for the next capture; null: nothing was drawn.
    */
   #drawn: { atMs: number; onCaptured: () => void } | null = null;
-  /** The clock's times and when they were set (monotonic), milliseconds, oldest first. */
+  /** Times to which the clock was set, and the monotonic times at which it was set; in milliseconds, oldest first. */
   readonly #captures: { clockMs: number; atMs: number }[] = [];
 
   /** @param fps whole frames per second */
@@ -47,7 +49,7 @@ export class CaptureTimer {
     this.#schedule = new CaptureSchedule(fps, mediaClock.monotonicMs());
   }
 
-  /** Starts when the source has captured its first frame, at the clock's time 0. */
+  /** Starts the captures. Called when the source has captured its first frame, at the clock's time 0. */
   start(): void {
     this.#running = true;
     this.#captured(this.#mediaClock.monotonicMs());
@@ -60,8 +62,8 @@ export class CaptureTimer {
   }
 
   /**
-   * Something was drawn: captures it as soon as the frame rate allows.
-   * @returns once it is captured, or the captures have ended
+   * Called when an app has drawn: captures the picture as soon as the frame rate allows.
+   * @returns resolves when the picture was captured, or the captures have ended
    */
   drawn(): Promise<void> {
     if (!this.#running) return Promise.resolve();
@@ -75,7 +77,7 @@ export class CaptureTimer {
   now(): void {
     if (!this.#running) return;
     const frame = (this.#clock.timeNs * this.#fps) / NS_PER_S + 1n;
-    // Rounded up, because the source rounds down and would see the frame before.
+    // Rounded up, because the source rounds down and would otherwise see the time of the previous frame.
     const timeNs = (frame * NS_PER_S + this.#fps - 1n) / this.#fps;
     const atMs = this.#mediaClock.monotonicMs();
     if (!this.#clock.set(timeNs)) {
@@ -85,7 +87,9 @@ export class CaptureTimer {
     this.#captured(atMs);
   }
 
-  /** Monotonic milliseconds of the capture at a time of the clock. @param clockMs milliseconds */
+  /**
+   * Monotonic time in milliseconds at which the frame with this clock time was captured. @param clockMs milliseconds
+   */
   capturedAtMs(clockMs: number): number {
     const at = this.#captures.findLast((capture) => capture.clockMs <= clockMs + ROUNDED_MS);
     return (at ?? this.#captures[0])?.atMs ?? this.#mediaClock.monotonicMs();

@@ -6,14 +6,14 @@ import type { EncoderRow } from './encoders.ts';
 const FASTEST_USAGE = 7;
 
 /**
- * Steps by which a running encoder can be made faster (count). openh264 already runs at its lowest complexity, and
- * the others read their preset only at the start.
+ * Number of steps by which a running encoder can be made faster. openh264 already runs at its lowest complexity, and
+ * the other encoders read their preset only at the start.
  */
 export function effortSteps(row: EncoderRow, settings: MediaSettings): number {
   return row.family === 'va' ? Math.max(0, FASTEST_USAGE - settings.target_usage) : 0;
 }
 
-/** Encoder properties after a number of steps; at most effortSteps(). */
+/** Encoder properties after a number of steps, which is at most effortSteps(). */
 export function effortProperties(
   row: EncoderRow,
   settings: MediaSettings,

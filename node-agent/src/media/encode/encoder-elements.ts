@@ -10,7 +10,7 @@ import {
 } from './encoders.ts';
 import { PAYLOADING } from './payloading.ts';
 
-/** A row's element under its name on this host. */
+/** The element of a row, with its name on this host. */
 export interface ChosenElement {
   element: EncoderElement;
   name: string;
@@ -19,8 +19,8 @@ export interface ChosenElement {
 type Gpu = Pick<EncodeTarget, 'renderNode' | 'settings'>;
 
 /**
- * Names of an element for one GPU, the GPU-specific name first: GStreamer gives the first GPU's element the plain
- * name.
+ * Possible names of an element for one GPU. The GPU-specific name is first, because GStreamer gives the plain name to
+ * the first GPU's element.
  */
 export function elementNames({ name, named }: EncoderElement, { renderNode, settings }: Gpu): string[] {
   if (named === null) return [name];
@@ -31,18 +31,18 @@ export function elementNames({ name, named }: EncoderElement, { renderNode, sett
   return device === 0 ? [name] : [named.replace('{device}', String(device))];
 }
 
-/** "renderD129" of "/dev/dri/by-path/pci-0000:03:00.0-render". */
+/** Device name of a render node: "renderD129" for "/dev/dri/by-path/pci-0000:03:00.0-render". */
 function nodeName(renderNode: string): string {
   let path = renderNode;
   try {
     path = realpathSync(renderNode);
   } catch {
-    // A missing render node keeps its name; its element does not exist either.
+    // The render node does not exist, so its path is used; then no element with this name exists either.
   }
   return path.split('/').at(-1) ?? path;
 }
 
-/** The first element of a row that this host has; null: none. */
+/** The first element of a row that is installed on this host; null: none is installed. */
 export function chooseElement({ elements }: EncoderRow, gpu: Gpu): ChosenElement | null {
   for (const element of elements) {
     const name = elementNames(element, gpu).find(hasElement);
@@ -68,13 +68,13 @@ export function encodeBranch(row: EncoderRow, { name }: ChosenElement, target: E
 export interface UnsetProperties {
   /** Properties that this release lacks. */
   missing: string[];
-  /** "name=value" that the element did not keep. */
+  /** "name=value" of properties that the element did not accept. */
   refused: string[];
 }
 
 /**
- * Sets the row's properties on the element `encoder`. Properties that this release lacks are skipped, because plugins
- * differ between releases; the probe has tested the row without them.
+ * Sets the row's properties on the element `encoder`. Properties that do not exist in this release are skipped, because
+ * plugins differ between releases. The probe has tested the row without these properties.
  * @throws when the bitrate cannot be set, or the element belongs to another GPU
  */
 export function configureEncoder(
@@ -104,7 +104,7 @@ export function configureEncoder(
   return unset;
 }
 
-/** Sets a bitrate (kbit/s) and its dependent properties on the element `encoder`. */
+/** Sets a bitrate (kbit/s) and the properties that depend on it on the element `encoder`. */
 export function writeRate(
   pipeline: Pipeline,
   element: EncoderElement,

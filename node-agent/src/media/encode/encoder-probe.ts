@@ -12,8 +12,8 @@ import {
 } from './probe-messages.ts';
 
 /**
- * The time of 90 frames at 9 frames a second; a slower encoder cannot stream. A hanging driver delays the agent's start
- * by this time.
+ * The time of 90 frames at 9 frames a second; a slower encoder cannot be used for streaming. If a driver hangs, it
+ * delays the agent's start by this time.
  */
 const PROBE_LIMIT_MS = withPatience(10_000);
 
@@ -28,19 +28,19 @@ export interface EncoderProbeResult {
   /** One entry for each GPU and each row of ENCODERS that lists the GPU's vendor. */
   encoders: EncoderInfo[];
   /**
-   * Megapixels per second of working encoders, measured one at a time on 90 frames of 1280×720, by family. A missing
-   * codec is unknown.
+   * Megapixels per second of working encoders, measured one at a time on 90 frames of 1280×720, by family. A codec that
+   * is missing here was not measured.
    */
   throughput: Partial<Record<EncoderFamily, Partial<Record<Codec, { max_pixel_rate_mpix_s: number }>>>>;
 }
 
 export interface EncoderProbeOptions {
   clock: Clock;
-  /** Host settings in force; missing ones take their defaults. */
+  /** Host settings in force; a missing setting has its default. */
   settings?: Record<string, unknown>;
-  /** Additional environment of the probe processes, for example GST_REGISTRY. */
+  /** Additional environment variables of the probe processes, for example GST_REGISTRY. */
   env?: Record<string, string>;
-  /** Time limit of each test and measurement, milliseconds; raised for slow software encoders that only tests use. */
+  /** Time limit of each test and measurement, in milliseconds. Tests raise it for slow software encoders. */
   limitMs?: number;
 }
 
@@ -48,7 +48,7 @@ export interface EncoderProbeOptions {
  * Tests by encoding 30 frames which encoders of this host work, and measures the working ones.
  *
  * Each test and measurement runs in its own process with a limit of 10 s, because a driver that hangs or crashes must
- * cost only its own row. Never rejects: a process that fails, crashes or takes too long gives `available: false` and
+ * affect only its own row. Never rejects: a process that fails, crashes or takes too long gives `available: false` and
  * a reason.
  */
 export async function probeEncoders(
@@ -57,7 +57,7 @@ export async function probeEncoders(
 ): Promise<EncoderProbeResult> {
   const encoders: EncoderInfo[] = [];
   const throughput: EncoderProbeResult['throughput'] = {};
-  // Sequential: concurrent encoders would distort each other's measurement.
+  // Tested one after the other, because concurrent encoders would distort the measurements.
   for (const gpu of gpus) {
     for (const row of ENCODERS) {
       if (!row.vendors.includes(gpu.vendor)) continue;
@@ -88,8 +88,8 @@ export async function probeEncoders(
 
 /**
  * Finds the elements and properties of the table in this host's GStreamer, without encoding.
- * @param gpu GPU of the elements; null = the first
- * @returns one row each, in table order; a failed look-up gives its reason
+ * @param gpu GPU of the elements; null: the first GPU
+ * @returns the result of each row, in table order; if a look-up failed, its reason
  */
 export async function inspectEncoders(
   gpu: ProbeGpu | null,

@@ -1,8 +1,8 @@
 /**
- * Detects stalls of the encoder. Pure: times in, findings out.
+ * Detects stalls of the encoder. Pure.
  *
- * flowing → stalled (1 s without an encoded frame) → flowing, or → dead (5 s). A stall with input blames the encoder,
- * one without input the capture, that is the display.
+ * flowing → stalled (1 s without an encoded frame) → flowing, or → dead (5 s). If frames entered the encoder, a stall
+ * is reported for the encoder; otherwise for the capture of the display.
  */
 
 export type StallReason = 'no_output' | 'input_starved' | 'negotiation';
@@ -15,8 +15,8 @@ export type WatchFinding =
 /** Time without an encoded frame after which the event `encoder.stall` is reported. */
 const STALL_MS = 1_000;
 /**
- * A driver may reset its GPU and continue. After a longer freeze, the session had better end with a reason. Chosen, not
- * measured.
+ * A driver may reset its GPU and continue. After a longer stall it is better to end the session with a reason. Chosen,
+ * not measured.
  */
 export const ENCODER_DEAD_MS = 5_000;
 
@@ -44,7 +44,7 @@ export class EncoderWatch {
     return stalled ? { kind: 'recovered', reason: stalled.reason, stalledMs: nowMs - stalled.sinceMs } : null;
   }
 
-  /** Call a few times a second. */
+  /** Called a few times a second. */
   tick(nowMs: number): WatchFinding | null {
     const sinceMs = this.#lastOutputMs ?? this.#startedAtMs;
     const silentMs = nowMs - sinceMs;
@@ -65,7 +65,7 @@ export class EncoderWatch {
   }
 }
 
-/** Counts frames that entered the encoder and did not leave it within half a second. Pure. */
+/** Counts frames that entered the encoder but did not leave it within half a second. Pure. */
 export class DropWatch {
   static readonly AFTER_MS = 500;
   #waiting: { ptsMs: number; atMs: number }[] = [];
@@ -74,7 +74,7 @@ export class DropWatch {
     this.#waiting.push({ ptsMs, atMs: nowMs });
   }
 
-  /** Frames leave in order, so all older ones are lost. @returns lost frames (count) */
+  /** Frames leave the encoder in order, so all older frames are lost. @returns the number of lost frames */
   output(ptsMs: number): number {
     let lost = 0;
     while (this.#waiting[0] && this.#waiting[0].ptsMs <= ptsMs) {
@@ -83,7 +83,7 @@ export class DropWatch {
     return lost;
   }
 
-  /** @returns frames lost now (count) */
+  /** @returns the number of frames that count as lost now */
   tick(nowMs: number): number {
     let lost = 0;
     while (this.#waiting[0] && nowMs - this.#waiting[0].atMs >= DropWatch.AFTER_MS) {

@@ -1,6 +1,7 @@
 /**
  * The table of encoders: family × codec → GStreamer elements, properties with units, how the bitrate changes while
- * running, and requirements of the host. A new encoder is a new row; no other code branches on a family.
+ * running, and requirements of the host. A new encoder needs only a new row, because other code does not branch on a
+ * family.
  *
  * Source: element pages of the GStreamer documentation, 1.22 to 1.28 (plugins openh264, va, nvcodec, vulkan).
  * docs/media.md shows the table.
@@ -19,24 +20,24 @@ export interface EncodeTarget {
   fps: number;
   bitrateKbps: number;
   h264Profile: H264Profile;
-  /** DRM render node of the GPU; null for software. */
+  /** DRM render node of the GPU; null: software encoding. */
   renderNode: string | null;
   settings: MediaSettings;
 }
 
-/** A property value from the session, in the unit of the property. */
+/** Names of values that the session provides, in the unit of the property. */
 export type Quantity =
   /** Frames between keyframes. */
   | 'gop'
-  /** Slices of a picture (count). */
+  /** Number of slices of a picture. */
   | 'slices'
-  /** Slices of a picture for an encoder with a thread per slice (count). */
+  /** Number of slices of a picture, for an encoder with one thread per slice. */
   | 'slices_by_thread'
-  /** Threads (count). */
+  /** Number of threads. */
   | 'threads'
   /** VA-API's scale: 1 best picture … 7 fastest. */
   | 'target_usage'
-  /** The same scale as NVENC's presets: p7 best … p1 fastest; before GStreamer 1.24 presets have names. */
+  /** The same scale for NVENC's presets: p7 best … p1 fastest. Before GStreamer 1.24 the presets have names. */
   | 'nvenc_preset';
 
 /** A constant, or a value from the session. */
@@ -46,24 +47,27 @@ export interface BitrateProperties {
   /** Property of the target bitrate. */
   property: string;
   unit: 'bit/s' | 'kbit/s';
-  /** Whether it can change while playing. */
+  /** Whether the property can change while the encoder runs. */
   live: boolean;
-  /** Property of the rate control's buffer, kbit, set together with the bitrate. null = none. */
+  /**
+   * Property of the rate control's buffer in kbit, which is set together with the bitrate; null: the element has no
+   * such property.
+   */
   buffer: string | null;
 }
 
 /** A GStreamer element of a row. */
 export interface EncoderElement {
-  /** Name on the first GPU. */
+  /** Name of the element on the first GPU. */
   name: string;
   /**
-   * Name on a chosen GPU: {node} is the render node's name, {device} CUDA's GPU number. null for an element that
-   * serves all GPUs.
+   * Name of the element on another GPU: {node} is replaced by the render node's name, {device} by CUDA's GPU number.
+   * null: one element serves all GPUs.
    */
   named: string | null;
-  /** Whether the force-key-unit event makes a keyframe; otherwise the encoder makes one a second. */
+  /** Whether the force-key-unit event causes a keyframe. If not, the encoder is set to one keyframe per second. */
   keyframesOnRequest: boolean;
-  /** First GStreamer release with the element; 1.22 (Debian 12) also for older ones. */
+  /** First GStreamer release that contains the element; 1.22 (Debian 12) if the element is older. */
   since: string;
   properties: Readonly<Record<string, PropertySetting>>;
   rate: BitrateProperties;
@@ -72,11 +76,11 @@ export interface EncoderElement {
 export interface EncoderRow {
   family: EncoderFamily;
   codec: Codec;
-  /** GPU vendors to try. */
+  /** GPU vendors for which the row is tried. */
   vendors: readonly EncoderVendor[];
-  /** Elements, best first; a host uses the first that exists. */
+  /** Elements, best first; a host uses the first one that is installed. */
   elements: readonly EncoderElement[];
-  /** Elements between system memory and the encoder, in gst-launch syntax; "" for none. */
+  /** Elements between system memory and the encoder, in gst-launch syntax; "": none is needed. */
   upload: string;
   /** Raw input format of the encoder. */
   format: 'I420' | 'NV12';
@@ -86,12 +90,12 @@ export interface EncoderRow {
   h264Profiles: readonly H264Profile[];
 }
 
-/** Source of a family's elements. */
+/** The plugin and packages that provide a family's elements. */
 export interface FamilySource {
   /** GStreamer plugin and its Debian package. */
   plugin: string;
   package: string;
-  /** Driver that the plugin needs, with its Debian packages; null: none. */
+  /** Driver that the plugin needs, with its Debian packages; null: no driver is needed. */
   driver: { what: string; packages: readonly string[] } | null;
 }
 
@@ -131,12 +135,12 @@ const OPENH264: EncoderElement = {
   since: '1.22',
   keyframesOnRequest: true,
   properties: {
-    // usage-type=screen takes twice the time of camera on moving pictures of 720p.
+    // camera, because usage-type=screen takes twice the time on moving pictures of 720p.
     'usage-type': 'camera',
     complexity: 'low',
     'rate-control': 'bitrate',
     'gop-size': { of: 'gop' },
-    // Frame skipping would lower the frame rate instead of the quality.
+    // Off, because frame skipping would lower the frame rate instead of the quality.
     'enable-frame-skip': false,
     'scene-change-detection': false,
     'background-detection': false,
@@ -157,7 +161,7 @@ const VA_COMMON = {
 
 const VA_RATE: BitrateProperties = { property: 'bitrate', unit: 'kbit/s', live: true, buffer: 'cpb-size' };
 
-/** Two elements per codec, because some Intel GPUs have only the low-power encoder. */
+/** Two elements per codec, because some Intel GPUs contain only the low-power encoder. */
 function vaElements(
   codec: Codec,
   since: string,
@@ -236,9 +240,9 @@ const VULKAN_ROW = {
   liveResize: false,
 } as const;
 
-/** H.264 and H.265 have slices. AV1 has tiles, and one tile is enough at these sizes. */
+/** H.264 and H.265 have slices. AV1 has tiles instead, and one tile is enough at these sizes. */
 const VA_SLICED = { 'b-frames': 0, 'num-slices': { of: 'slices' } } as const;
-/** A golden frame group without future references needs no reordering. */
+/** 1: a golden frame group without references to later frames, which needs no reordering. */
 const VA_AV1 = { 'hierarchical-level': 1 } as const;
 
 export const ENCODERS: EncoderRow[] = [
@@ -252,7 +256,7 @@ export const ENCODERS: EncoderRow[] = [
   { ...VULKAN_ROW, codec: 'h264', elements: [VULKAN_H264], h264Profiles: ALL_PROFILES },
 ];
 
-/** Combinations without a row, with the reason. */
+/** Combinations that have no row, with the reason. */
 export const WITHOUT_ENCODER: readonly { family: EncoderFamily; codec: Codec; why: string }[] = [
   { family: 'openh264', codec: 'h265', why: 'OpenH264 encodes H.264 only' },
   { family: 'openh264', codec: 'av1', why: 'OpenH264 encodes H.264 only' },
@@ -265,12 +269,15 @@ export function encoderRow(family: EncoderFamily, codec: Codec): EncoderRow | un
   return ENCODERS.find((row) => row.family === family && row.codec === codec);
 }
 
-/** A software encoder shares the CPU with the app; more threads only add context switches at these sizes. */
+/**
+ * Number of threads. A software encoder shares the CPU with the app; at these sizes, more threads only add context
+ * switches.
+ */
 function threads(): number {
   return Math.min(4, availableParallelism());
 }
 
-/** @returns values in the order of attempts; several where releases differ */
+/** @returns values in the order in which they are tried; several if GStreamer releases differ */
 function quantity(of: Quantity, element: EncoderElement, { settings, fps }: EncodeTarget): PropertyValue[] {
   switch (of) {
     case 'gop':
@@ -288,7 +295,7 @@ function quantity(of: Quantity, element: EncoderElement, { settings, fps }: Enco
   }
 }
 
-/** Properties of an element except its bitrate, each with values in the order of attempts. */
+/** Properties of an element except its bitrate. The values of a property are in the order in which they are tried. */
 export function propertyValues(
   element: EncoderElement,
   target: EncodeTarget,
@@ -299,10 +306,13 @@ export function propertyValues(
   }));
 }
 
-/** Frames in the rate control's buffer. A larger buffer would let a keyframe queue on the link. */
+/**
+ * Number of frames in the rate control's buffer. With a larger buffer, a keyframe could be too large and wait in the
+ * link's queue.
+ */
 const BUFFERED_FRAMES = 2;
 
-/** Properties of a bitrate in their units; all are set when it changes. */
+/** Properties that belong to a bitrate, in their units. All of them are set when the bitrate changes. */
 export function rateProperties(
   { rate }: EncoderElement,
   bitrateKbps: number,

@@ -7,11 +7,11 @@ import { Av1Packetizer } from './av1-packetizer.ts';
 const PAYLOAD_MTU = 1180;
 
 export interface Payloading {
-  /** Elements after the encoder, in gst-launch syntax; a payloader is named `payloader`. */
+  /** Elements after the encoder, in gst-launch syntax. A payloader has the name `payloader`. */
   branch: string;
   /** Names of these elements with their Debian packages. */
   elements: readonly { name: string; package: string }[];
-  /** null where packets are made outside of GStreamer, from the branch's temporal units. */
+  /** null: packets are made from the branch's temporal units, outside of GStreamer. */
   payloader: string | null;
 }
 
@@ -22,7 +22,7 @@ function withPayloader(codec: 'h264' | 'h265'): Payloading {
   const [parser, payloader] = [`${codec}parse`, `rtp${codec}pay`];
   return {
     branch: [
-      // Repeats parameter sets with each keyframe.
+      // -1: the parser repeats the parameter sets with each keyframe.
       `${parser} config-interval=-1`,
       `${payloader} name=payloader aggregate-mode=zero-latency mtu=${PAYLOAD_MTU} pt=${VIDEO_PAYLOAD_TYPE} timestamp-offset=0 seqnum-offset=0`,
     ].join(' ! '),
@@ -46,12 +46,12 @@ export const PAYLOADING: Readonly<Record<Codec, Payloading>> = {
 };
 
 /**
- * Creates a converter from a codec branch's buffers to RTP packets, one per pipeline. The last packet of a frame has
- * the marker.
+ * Creates a function that converts a codec branch's buffers to RTP packets. Each pipeline needs its own. The last
+ * packet of a frame has the marker.
  */
 export function packetMaker(codec: Codec): (buffer: MediaBuffer) => Buffer[] {
   if (PAYLOADING[codec].payloader !== null) return ({ data }) => [data];
   const packetizer = new Av1Packetizer(PAYLOAD_MTU, VIDEO_PAYLOAD_TYPE);
-  // A unit without a time cannot be shown.
+  // A unit without a presentation time is dropped, because it cannot be shown.
   return ({ data, ptsMs }) => (ptsMs === null ? [] : packetizer.packets(data, ptsMs));
 }

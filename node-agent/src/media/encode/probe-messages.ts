@@ -2,15 +2,15 @@ import { codec, encoderFamily } from '@footlight/protocol';
 import { z } from 'zod';
 
 /**
- * Request to an encoder probe process, which answers once and exits. prove and measure encode, inspect only looks up
- * installed elements.
+ * Request to an encoder probe process, which answers once and exits. prove and measure encode frames; inspect only
+ * looks up installed elements.
  */
 export const probeRequest = z.object({
   kind: z.enum(['prove', 'measure', 'inspect']),
   family: encoderFamily,
   codec: codec,
   render_node: z.string().nullable(),
-  /** Host settings, as for a media worker. */
+  /** Host settings, the same as for a media worker. */
   settings: z.record(z.string(), z.unknown()),
 });
 
@@ -18,28 +18,28 @@ const names = z.array(z.string().max(256)).max(64);
 
 /** Parts of a table row that this host's GStreamer has. */
 export const encoderInspection = z.object({
-  /** Release, such as "1.22.0". */
+  /** GStreamer release, for example "1.22.0". */
   gstreamer: z.string().max(32),
   /** Whether the family's plugin is installed. */
   plugin: z.boolean(),
-  /** Element that would be used; null = none. */
+  /** Element that would be used; null: none is installed. */
   element: z.string().max(256).nullable(),
-  /** Properties that the element lacks, and values that it refuses. */
+  /** Names of properties that the element lacks, and values that it refuses. */
   missing: names,
   refused: names,
-  /** Missing elements around it: upload, parser, payloader. */
+  /** Missing elements that the encoder needs: upload, parser, payloader. */
   lacking: names,
-  /** Why the element cannot be inspected; null = it can. */
+  /** Why the element cannot be inspected; null: no problem. */
   problem: z.string().max(512).nullable(),
 });
 
 export const probeAnswer = z.object({
   ok: z.boolean(),
-  /** Reason of the failure; "" when ok. */
+  /** Reason of the failure; "": no failure. */
   why: z.string(),
   /** Megapixels per second, only with `measure`. */
   mpix_s: z.number().positive().optional(),
-  /** Largest picture of the encoder, with `prove` if reported. */
+  /** Largest picture that the encoder accepts; only with `prove`, and only if the encoder reports it. */
   max_width: z.number().int().positive().optional(),
   max_height: z.number().int().positive().optional(),
   /** Only with `inspect`. */

@@ -18,28 +18,28 @@ import { PAYLOADING, packetMaker } from './payloading.ts';
 /** One encoded frame from the payloader. */
 export interface EncodedFrame {
   packets: Buffer[];
-  /** The same picture as a recording keeps it: its packets, or its temporal unit where there is no payloader. */
+  /** The picture as a recording stores it: its RTP packets, or its temporal unit if there is no payloader. */
   coded: Buffer[];
-  /** RTP timestamp of its packets, 90 kHz: the time of capture. */
+  /** RTP timestamp of the packets (90 kHz). It contains the capture time. */
   rtpTimestamp: number;
-  /** Presentation time, milliseconds: frames of equal length; null when the payloader lost it. */
+  /** Presentation time in milliseconds, in which all frames have the same length; null: the payloader lost it. */
   ptsMs: number | null;
-  /** Capture time, monotonic milliseconds. */
+  /** Capture time, in monotonic milliseconds. */
   capturedAtMs: number;
-  /** Time from the encoder's input to its packets, milliseconds; null when the input was not seen. */
+  /** Time from the encoder's input to the packets, in milliseconds; null: the input was not seen. */
   encodeMs: number | null;
   /** Bytes of all packets. */
   bytes: number;
 }
 
 export interface CapturedFrame {
-  /** Presentation time, milliseconds: frames of equal length. */
+  /** Presentation time in milliseconds, in which all frames have the same length. */
   ptsMs: number;
-  /** Capture time, monotonic milliseconds. */
+  /** Capture time, in monotonic milliseconds. */
   capturedAtMs: number;
-  /** Arrival at the encoder's queue, monotonic milliseconds. */
+  /** Time of arrival at the encoder's queue, in monotonic milliseconds. */
   arrivedAtMs: number;
-  /** Frames in that queue (count). */
+  /** Number of frames in this queue. */
   queueLevel: number;
 }
 
@@ -49,18 +49,18 @@ export interface VideoPipelineEvents {
   onError(source: string, message: string): void;
 }
 
-/** Properties of the picture that can change while running. */
+/** Properties of the picture that can change while the pipeline runs. */
 export interface EncodedPicture {
-  /** Pixels. */
+  /** Width in pixels. */
   width: number;
   height: number;
   fps: number;
-  /** Steps of encoder effort given up for speed. */
+  /** Number of effort steps by which the encoder was made faster. */
   speedBias: number;
 }
 
 export interface VideoPipelineOptions {
-  /** X display such as ":42"; becomes part of a pipeline description. */
+  /** X display such as ":42"; it becomes part of a pipeline description. */
   display: string;
   row: EncoderRow;
   target: EncodeTarget;
@@ -69,18 +69,18 @@ export interface VideoPipelineOptions {
 }
 
 /**
- * Most frames that an encoder may hold in addition to its queue (count). If it holds more, the oldest are not reported.
+ * Largest number of frames inside an encoder, in addition to its queue. If there are more, the oldest are not reported.
  */
 const MAX_INSIDE = 4;
-/** Time limit of the wait for a restarted capture; without a frame the change continues. */
+/** Time limit of the wait for a restarted capture; after it, the change continues without a frame. */
 const CAPTURE_AGAIN_LIMIT_MS = 500;
-/** Interval of the checks for that frame. */
+/** Interval of the checks whether this frame has arrived. */
 const CAPTURE_LOOK_MS = 5;
-/** Characters of a property's value in a capture. */
+/** Longest property value in a capture, in characters. */
 const MAX_PROPERTY = 256;
 /** Clock rate of video. Source: RFC 3551, 5. */
 const RTP_TICKS_PER_MS = 90;
-/** Frames inside the encoder that can be matched to their output (count). */
+/** Largest number of frames inside the encoder that can be matched to their output. */
 const MAX_PENDING = 240;
 
 /**
@@ -92,35 +92,35 @@ const MAX_PENDING = 240;
  * AV1 has no payloader: the pipeline gives temporal units, which are packed here.
  *
  * The queue lets capture and encoder run on different cores, and drops the oldest frame when the encoder is too slow.
- * The source waits for each capture until this process sets a manual clock, see CaptureTimer.
+ * Before each capture, the source waits until this process sets a manual clock, see CaptureTimer.
  *
- * Packets wake the event loop, captured frames do not: they are read together with the packets, or, if no packets
- * arrive, when the queue is full. Owner: the media session; start() once, dispose() once.
+ * Packets wake the event loop, but captured frames do not. Captured frames are read together with the packets, or, if
+ * no packets arrive, when the queue is full. Owner: the media session; start() once, dispose() once.
  */
 export class VideoPipeline {
   readonly #pipeline: Pipeline;
   /** Manual clock on which the source waits for its next capture. */
   readonly #clock = new ManualClock();
   readonly #capture: CaptureTimer;
-  /** RTP timestamps count from the first frame. */
+  /** The first frame. RTP timestamps are computed relative to it. */
   #firstFrame: { timestamp: number; capturedAtMs: number } | null = null;
-  /** RTP ticks of the newest frame, counted from the first frame. */
+  /** RTP ticks of the newest frame, relative to the first frame. */
   #lastTicks = -1;
   readonly #encoder: ChosenElement;
   readonly #toPackets: (buffer: MediaBuffer) => Buffer[];
   readonly #options: VideoPipelineOptions;
   readonly #sinceArrival: () => number;
   readonly #queueLevel: () => number;
-  /** Arrival time at the encoder by presentation time, oldest first. */
+  /** Time of arrival at the encoder, by presentation time; oldest first. */
   readonly #pending = new Map<number, number>();
   #assembling: Buffer[] = [];
-  /** Temporal units of the frame that is being assembled; with a payloader always empty. */
+  /** Temporal units of the frame that is being assembled; always empty with a payloader. */
   #units: Buffer[] = [];
   #loop: Promise<void> = Promise.resolve();
   #sourceChange: Promise<void> = Promise.resolve();
-  /** Running and waiting changes (count). */
+  /** Number of running and waiting changes of the source. */
   #sourceChanges = 0;
-  /** The picture to set after the changes; null: unchanged. */
+  /** The picture that is set after the changes; null: it does not change. */
   #nextPicture: EncodedPicture | null = null;
   #stopping = false;
 
@@ -169,8 +169,8 @@ export class VideoPipeline {
   }
 
   /**
-   * Sets the encoder's target, kbit/s; applies to the next frame.
-   * @returns false: the encoder cannot change its bitrate while it runs
+   * Sets the encoder's target in kbit/s, from the next frame on.
+   * @returns false: this encoder cannot change its bitrate while it runs
    */
   setBitrate(bitrateKbps: number): boolean {
     const { element } = this.#encoder;
@@ -179,9 +179,9 @@ export class VideoPipeline {
   }
 
   /**
-   * Sets size, frame rate and effort of the running encoder; a new size starts with a keyframe. While nothing is
-   * captured the change waits: a size that is set while the source negotiates its own would end the stream ("Internal
-   * data stream error").
+   * Sets size, frame rate and effort of the running encoder; a new size starts with a keyframe. While the capture is
+   * stopped, the change waits. If a size were set while the source negotiates its own size, the stream would end
+   * ("Internal data stream error").
    */
   setPicture(picture: EncodedPicture): void {
     if (this.#sourceChanges > 0) this.#nextPicture = picture;
@@ -205,9 +205,10 @@ export class VideoPipeline {
   }
 
   /**
-   * Changes the display while its capture is stopped, because a capture larger than the screen ends the process.
-   * Encoder and timestamps continue, and the next frames may have another size.
-   * @throws what `work` throws, with the capture running again
+   * Stops the capture, runs `work`, which changes the display, and restarts the capture. This is necessary because a
+   * capture larger than the screen ends the process. Encoder and timestamps continue, and the next frames may have
+   * another size.
+   * @throws the error of `work`, after the capture was restarted
    */
   async withoutCapture(work: () => Promise<void>): Promise<void> {
     this.#sourceChanges++;
@@ -219,7 +220,8 @@ export class VideoPipeline {
         try {
           await work();
         } finally {
-          // A restarted source captures at once; without a new clock time its frame would get the time of the last one.
+          // A restarted source captures at once. The clock is set before, because the frame would otherwise get the
+          // time of the last frame.
           this.#capture.now();
           await source.setState('playing');
           await this.#captureAgain();
@@ -252,7 +254,7 @@ export class VideoPipeline {
 
   /**
    * Captures the newly drawn picture as soon as the frame rate allows.
-   * @returns when it was captured, or the captures have ended
+   * @returns resolves when the picture was captured, or the captures have ended
    */
   captureDrawn(): Promise<void> {
     return this.#capture.drawn();
@@ -264,7 +266,7 @@ export class VideoPipeline {
   }
 
   /**
-   * Caps of the encoder's pads and of the payloader, as text; null before the first frame and without a payloader.
+   * Caps of the encoder's pads and of the payloader, as text; null: no frame was encoded yet, or there is no payloader.
    */
   caps(): { encoderSink: string | null; encoderSrc: string | null; payloaderSrc: string | null } {
     return {
@@ -274,14 +276,14 @@ export class VideoPipeline {
     };
   }
 
-  /** The graph as Graphviz text, with states and caps. */
+  /** The pipeline's graph as Graphviz text, with states and caps. */
   dot(): Promise<string> {
     return this.#pipeline.dot();
   }
 
   /**
-   * Element, properties and caps of the encoder as they are now. Only properties of the encoder table are read: others
-   * may be paths.
+   * Element, properties and caps of the encoder as they are now. Only properties of the encoder table are read, because
+   * others may contain paths.
    */
   encoderProps(): EncoderProps {
     const encoder = this.#pipeline.element('encoder');
@@ -310,7 +312,7 @@ export class VideoPipeline {
     this.#stopping = true;
     await this.#sourceChange;
     this.#capture.stop();
-    // The state NULL ends the running pull; the loop then sees that it must stop.
+    // The state NULL ends the running pull; then the loop stops.
     await this.#pipeline.setState('null').catch(() => undefined);
     await this.#loop.catch(() => undefined);
     await this.#pipeline.dispose();
@@ -327,7 +329,7 @@ export class VideoPipeline {
     while (!this.#stopping && !sink.ended) {
       let sample = await sink.pull();
       this.#takeCaptured();
-      // One wake-up reads all samples, because a frame consists of several.
+      // Reads all waiting samples, because a frame consists of several samples and each wake-up is expensive.
       while (sample) {
         const arrivedAtMs = this.#options.clock.monotonicMs();
         const buffers = sample.read();
@@ -342,8 +344,8 @@ export class VideoPipeline {
   }
 
   /**
-   * Reports the frames captured since the last call. Only the newest has an arrival time; the others are dated back
-   * by the times of their captures.
+   * Reports the frames captured since the last call. Only the newest has an arrival time; the arrival times of the
+   * others are computed from their capture times.
    */
   #takeCaptured(): void {
     if (this.#stopping) return;
@@ -398,8 +400,8 @@ export class VideoPipeline {
   }
 
   /**
-   * RTP timestamps contain the time of capture, because a browser computes the path's jitter from timestamps and
-   * arrival times. The payloader's timestamps assume frames of equal length.
+   * RTP timestamps contain the capture time, because a browser computes the path's jitter from timestamps and arrival
+   * times. The payloader's timestamps cannot be used, because in them all frames have the same length.
    */
   #timestampOf(capturedAtMs: number, payloaderTimestamp: number): number {
     this.#firstFrame ??= { timestamp: payloaderTimestamp, capturedAtMs };
@@ -409,7 +411,7 @@ export class VideoPipeline {
     return (timestamp + ticks) % 2 ** 32;
   }
 
-  /** Frames leave in order, so all frames up to this one have left or were dropped. */
+  /** Frames leave the encoder in order, so all frames up to this one have left it or were dropped. */
   #dropPendingThrough(ptsMs: number): void {
     for (const key of this.#pending.keys()) {
       if (key > ptsMs) break;
@@ -424,7 +426,7 @@ function typed(text: string): number | boolean | string {
   return /^-?\d{1,15}(\.\d+)?$/.test(text) ? Number(text) : text.slice(0, MAX_PROPERTY);
 }
 
-/** Reason of the first error among bus messages; null: none. */
+/** Reason of the first error among bus messages; null: there is no error. */
 export function firstError(messages: readonly BusMessage[]): string | null {
   const error = messages.find((message) => message.kind === 'error');
   return error?.kind === 'error' ? `${error.source}: ${error.message}` : null;
@@ -435,22 +437,24 @@ function rateCaps(fps: number): string {
 }
 
 function sizeCaps(row: EncoderRow, { width, height }: { width: number; height: number }): string {
-  // Set at every size: below 720 lines GStreamer would use the matrix of standard definition, which browsers do not.
+  // The colorimetry is set at every size. Below 720 lines, GStreamer would otherwise use the matrix of standard
+  // definition, which browsers do not use.
   return `video/x-raw,format=${row.format},colorimetry=bt709,width=${width},height=${height},pixel-aspect-ratio=1/1`;
 }
 
 function describe(display: string, row: EncoderRow, encoder: ChosenElement, target: EncodeTarget): string {
   const { fps, settings } = target;
   return [
-    // The browser draws the pointer. Reading the whole screen by shared memory is 3 ms faster at 720p than fetching
-    // damaged rectangles through the socket, and its time is constant. The display is part of the description,
-    // because linking already asks the source for its caps.
+    // The browser draws the pointer, so it is not captured. use-damage is off, because reading the whole screen by
+    // shared memory is 3 ms faster at 720p than fetching damaged rectangles through the socket, and its time is
+    // constant. The display is part of the description, because the source needs it for its caps when the elements are
+    // linked.
     `ximagesrc name=source display-name=${display} show-pointer=false use-damage=false`,
     `! capsfilter name=rate caps=${rateCaps(fps)}`,
     '! videoconvertscale name=convert',
     `! capsfilter name=size caps=${sizeCaps(row, target)}`,
     '! tee name=raw',
-    // async=false: a sink that waits for its first frame would block the capture thread.
+    // async=false, because a sink that waits for its first frame would block the capture thread.
     'raw. ! identity name=arrival signal-handoffs=true',
     `! appsink name=tap sync=false async=false max-buffers=${settings.queue_buffers + MAX_INSIDE} drop=true`,
     `raw. ! queue name=interpipe leaky=downstream max-size-buffers=${settings.queue_buffers} max-size-bytes=0 max-size-time=0`,

@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream';
 
 /**
- * Carries the messages of the data channel `files`, unchanged, on a pipe between media worker and file process. Format:
- * u8 kind, u32 length, then the message. reset: another viewer has the channel now, so all transfers are cancelled; the
- * file process answers with a reset too.
+ * Kinds of messages on the pipe between media worker and file process. text and binary are messages of the data channel
+ * `files`, unchanged. Format: u8 kind, u32 length, then the message. reset: another viewer uses the channel now, so all
+ * transfers are cancelled; the file process answers with a reset too.
  */
 const KINDS = ['text', 'binary', 'reset'] as const;
 type Kind = (typeof KINDS)[number];
@@ -15,13 +15,13 @@ export interface FilePipeEvents {
   onText(text: string): void;
   onBinary(data: Buffer): void;
   onReset(): void;
-  /** The other end is gone, or sent a malformed message. */
+  /** The other end has closed the pipe, or sent a malformed message. */
   onClosed(): void;
 }
 
 /**
- * One end of the pipe. open → closed, by close(), the other end, or a broken format; onClosed comes once, and not after
- * close(). The stream belongs to it.
+ * One end of the pipe. open → closed, by close(), by the other end, or after a malformed message. onClosed is called
+ * once, but not after close(). The pipe owns its stream.
  */
 export class FilePipe {
   readonly #stream: Duplex;
@@ -40,7 +40,7 @@ export class FilePipe {
     stream.on('close', () => this.#lost());
   }
 
-  /** Bytes that wait for the other end. */
+  /** Number of bytes that the other end has not read yet. */
   get waitingBytes(): number {
     return this.#stream.writableLength;
   }
@@ -54,12 +54,12 @@ export class FilePipe {
     this.#write('reset', new Uint8Array());
   }
 
-  /** Calls back once, when the stream's buffer is empty again. */
+  /** Calls `drained` once, when the stream's buffer is empty again. */
   onDrain(drained: () => void): void {
     this.#stream.once('drain', drained);
   }
 
-  /** Delivers no further message until resume(), not even messages that were already read. */
+  /** Stops delivering messages until resume(), even those that were already read. */
   pause(): void {
     this.#isPaused = true;
     this.#stream.pause();
@@ -110,7 +110,7 @@ export class FilePipe {
     }
   }
 
-  /** Joins the chunks that were read into one buffer. */
+  /** Joins the received chunks into one buffer. */
   #whole(): Buffer {
     const [first] = this.#parts;
     const whole = this.#parts.length === 1 && first !== undefined ? first : Buffer.concat(this.#parts);

@@ -8,24 +8,27 @@ import type { OwnChannel } from '../webrtc/peer.ts';
 import { FilePipe } from './file-pipe.ts';
 
 /**
- * Most bytes that the file process has not read yet. A disk writes a gigabit per second, so only a hanging one reaches
- * this.
+ * Largest number of bytes that wait until the file process reads them. A disk writes a gigabit per second, so only a
+ * hanging disk exceeds this.
  */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
-/** A viewer that uploads a folder of small files sends a few dozen. Chosen, not measured. */
+/**
+ * Largest number of text messages per second. A viewer that uploads a folder of small files sends a few dozen. Chosen,
+ * not measured.
+ */
 const TEXTS_PER_SECOND = 200;
-/** Enough for a path of 1024 bytes, all escaped, and the rest of the message. */
+/** Longest text message, enough for a path of 1024 bytes, all escaped, and the rest of the message. */
 const MAX_TEXT_CHARACTERS = 8_192;
 const MAX_BINARY_BYTES = FILE_CHUNK_BYTES + 4;
-/** Buffered bytes of the channel at which it requests more. */
+/** Number of buffered bytes in the channel below which the channel requests more. */
 const LOW_BYTES = FILES_BUFFER_BYTES / 4;
 
 /**
- * The channel `files` of a session's newest viewer: passes its messages between viewer and file process without parsing
- * them. Nothing here accesses a disk, because this process sends the picture.
+ * The channel `files` of a session's newest viewer: forwards messages between viewer and file process without parsing
+ * them. This class does not access a disk, because a slow disk would delay the picture, which this process sends.
  *
- * idle ⇄ one viewer's channel; a newer channel, or the end of this one, cancels its transfers. Owner: the media
- * session. close() frees channel and pipe.
+ * idle ⇄ one viewer's channel. When a newer channel replaces it, or when it ends, its transfers are cancelled. Owner:
+ * the media session. close() frees channel and pipe.
  */
 export class ViewerFiles {
   readonly #pipe: FilePipe;
@@ -33,15 +36,18 @@ export class ViewerFiles {
   #channel: OwnChannel | null = null;
   #texts = new RateWindow(TEXTS_PER_SECOND);
   readonly #pace = new FilesPace();
-  /** Messages for the viewer; while it is not empty, nothing further is read from the file process. */
+  /** Messages for the viewer. While some wait, no further messages are read from the file process. */
   #outbox: (Uint8Array | string)[] = [];
-  /** Armed while the next message waits for the pace. */
+  /** Set while the next message waits for the pace. */
   #timer: Timer | null = null;
-  /** Resets that the file process has not confirmed (count); until then its messages are for a former viewer. */
+  /**
+   * Number of resets that the file process has not confirmed. While it is above 0, the received messages are for a
+   * former viewer.
+   */
   #resets = 0;
   #closed = false;
 
-  /** @param stream towards the agent, which starts the file process with the first message */
+  /** @param stream connection to the agent, which starts the file process when the first message arrives */
   constructor(stream: Duplex, clock: MediaClock) {
     this.#clock = clock;
     this.#pipe = new FilePipe(stream, {
@@ -54,7 +60,7 @@ export class ViewerFiles {
     });
   }
 
-  /** A viewer that supports file transfers is connected: its channel replaces the former one. */
+  /** Called when a viewer that supports file transfers is connected: its channel replaces the former one. */
   use(channel: OwnChannel): void {
     if (this.#closed) {
       channel.close();
@@ -80,7 +86,7 @@ export class ViewerFiles {
 
   /**
    * Reports the queueing delay of the picture's path, because files must not delay the picture.
-   * @param queueMs its queueing delay
+   * @param queueMs queueing delay in milliseconds
    */
   heard(queueMs: number): void {
     this.#pace.heard(queueMs, this.#clock.monotonicMs());
@@ -103,7 +109,7 @@ export class ViewerFiles {
     channel.close();
     this.#resets += 1;
     this.#pipe.reset();
-    // Answers to the former viewer are read and dropped.
+    // Reads on, because answers to the former viewer must be read and dropped.
     this.#pipe.resume();
   }
 
@@ -122,7 +128,7 @@ export class ViewerFiles {
     this.#sendMore();
   }
 
-  /** Sends waiting messages, as far as pace and channel allow. */
+  /** Sends waiting messages while the pace and the channel allow it. */
   #sendMore(): void {
     const channel = this.#channel;
     if (channel === null || this.#timer !== null) return;
@@ -144,7 +150,7 @@ export class ViewerFiles {
     this.#pipe.resume();
   }
 
-  /** The next part of a message that the pace allows; the rest stays in the outbox. */
+  /** Returns the part of a message that the pace allows now; the rest stays in the outbox. */
   #take(message: Uint8Array | string): Uint8Array | string {
     const chunk = typeof message === 'string' ? null : decodeChunk(message);
     if (chunk === null) return message;

@@ -8,16 +8,17 @@ export interface FrameFacts {
   encodeMs: number | null;
 }
 
-/** Inputs that wait for a frame (count); older ones are never reported, as the protocol allows. */
+/** Largest number of inputs that wait for a frame. Older inputs are never reported, which the protocol allows. */
 const MAX_WAITING = 256;
 
 /**
- * Finds the first frame that contains an input: captured after the input was injected. Pure. With frame timing on,
- * every frame is reported. Otherwise the first frame after an applied input is reported, at most 60 a second (at higher
- * frame rates a later frame may report the input), and four further frames a second.
+ * Finds the first frame that contains an input: captured after the input was injected. Pure. If the viewer requested
+ * frame timing, every frame is reported. Otherwise only the first frame after an applied input is reported, and four
+ * further frames a second. Reports after inputs are limited to 60 a second, so at higher frame rates a later frame may
+ * report the input.
  *
- * The capture time is the start of the frame's slot, shortly before its pixels are read, so no reported frame was read
- * before the input.
+ * The capture time is the start of the frame's slot, shortly before its pixels are read. So the pixels of a reported
+ * frame were never read before the input.
  */
 export class FrameTiming {
   /** Whether the viewer requested every frame. */
@@ -25,19 +26,19 @@ export class FrameTiming {
   #waiting: { seq: number; atMs: number }[] = [];
   #motionWaiting: { seq: number; atMs: number }[] = [];
   #input = { seq: 0, rtpTimestamp: 0 };
-  /** An input whose first frame no report has named yet. */
+  /** Whether the first frame of an input was not reported yet. */
   #isUntold = false;
   #motionSeq = 0;
   #lastToldMs = Number.NEGATIVE_INFINITY;
 
-  /** An input message was injected. @param nowMs monotonic */
+  /** Records that an input message was injected. @param nowMs monotonic time */
   applied(lane: 'input' | 'motion', seq: number, nowMs: number): void {
     const waiting = lane === 'input' ? this.#waiting : this.#motionWaiting;
     waiting.push({ seq, atMs: nowMs });
     if (waiting.length > MAX_WAITING) waiting.shift();
   }
 
-  /** @returns the report of this frame without seq and t; null: no report */
+  /** @returns the report of this frame without seq and t; null: the frame is not reported */
   frame(facts: FrameFacts): Omit<Frame, 'kind' | 'seq' | 't'> | null {
     const input = takeThrough(this.#waiting, facts.capturedAtMs);
     if (input !== null) {
@@ -47,7 +48,7 @@ export class FrameTiming {
     this.#motionSeq = takeThrough(this.#motionWaiting, facts.capturedAtMs) ?? this.#motionSeq;
     const sinceMs = facts.capturedAtMs - this.#lastToldMs;
     const dueMs = 1000 / (this.#isUntold ? FRAME_INPUT_PER_SECOND : FRAME_IDLE_PER_SECOND);
-    // Half a millisecond of tolerance, because frame times at 60 fps are not integers.
+    // The tolerance is half a millisecond, because the time of a frame at 60 fps is not an integer.
     if (!this.everyFrame && sinceMs < dueMs - 0.5) return null;
     this.#lastToldMs = facts.capturedAtMs;
     this.#isUntold = false;
@@ -62,7 +63,7 @@ export class FrameTiming {
   }
 }
 
-/** Removes inputs applied up to a time. @returns the last of them, null without any */
+/** Removes the inputs that were applied up to a time. @returns the last of them; null: there were none */
 function takeThrough(waiting: { seq: number; atMs: number }[], atMs: number): number | null {
   let last: number | null = null;
   while (waiting[0] && waiting[0].atMs <= atMs) last = waiting.shift()?.seq ?? last;

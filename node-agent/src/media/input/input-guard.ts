@@ -1,4 +1,4 @@
-/** Limits the messages of one viewer. Pure: times in, verdicts out. */
+/** Limits the messages of one viewer. Pure. */
 
 import {
   INPUT_FLOOD_MS,
@@ -10,9 +10,9 @@ import {
 } from '@footlight/protocol/input';
 
 /**
- * What a viewer may send on the control channel per second. It needs five clipboards (CLIPBOARD_PER_SECOND), each at
- * most 128 KiB long when escaped, and five freezes. The worker reads 60 KB of clipboard in 1 ms (two busy cores), so a
- * flood would delay everything else by the length of its queue.
+ * Largest number and length of messages per second on the control channel. A viewer needs five clipboards
+ * (CLIPBOARD_PER_SECOND), each at most 128 KiB long when escaped, and five freezes. The worker needs 1 ms to read 60 KB
+ * of clipboard (two busy cores), so a flood of messages would delay pictures and input.
  */
 const CONTROL_PER_SECOND = 50;
 const CONTROL_LENGTH_PER_SECOND = 1024 * 1024;
@@ -39,10 +39,7 @@ export class RateWindow {
   }
 }
 
-/**
- * Limits of one viewer's messages on each channel, per second. Pure: times in, verdicts out; a new connection has a new
- * one.
- */
+/** Limits of one viewer's messages on each channel, per second. Pure. Each connection has its own guard. */
 export class InputGuard {
   readonly #motion = new RateWindow(MOTION_RATE_PER_SECOND);
   readonly #pings = new RateWindow(PING_MAX_PER_SECOND);
@@ -50,7 +47,7 @@ export class InputGuard {
   readonly #controlLength = new RateWindow(CONTROL_LENGTH_PER_SECOND);
   #second = Number.NEGATIVE_INFINITY;
   #secondCount = 0;
-  /** Start of the seconds over the rate; null = the last full second was within it. */
+  /** Start of the time over the limit; null: the last full second was within the limit. */
   #floodSinceMs: number | null = null;
   #malformedAtMs: number[] = [];
 
@@ -62,21 +59,24 @@ export class InputGuard {
     return this.#pings.take(nowMs);
   }
 
-  /** Counts one message of the control channel. @param length bytes or characters @returns false: do not read it */
+  /**
+   * Counts one message of the control channel. @param length bytes or characters @returns false: the message must not
+   * be read
+   */
   control(length: number, nowMs: number): boolean {
     const isLong = !this.#controlLength.take(nowMs, length);
     return this.#control.take(nowMs) && !isLong;
   }
 
   /**
-   * Counts one message of the ordered channel. Messages are never dropped, because a lost one cannot be repeated; a
-   * sender over the rate for 5 s is disconnected.
+   * Counts one message of the ordered channel. These messages are never dropped, because a lost message cannot be
+   * repeated. Instead, a sender that exceeds the limit for 5 s is disconnected.
    * @returns true when the connection must be closed
    */
   input(nowMs: number): boolean {
     if (nowMs - this.#second >= 1000) {
       const wasOver = this.#secondCount > INPUT_RATE_PER_SECOND;
-      // A full second without messages resets the time over the rate.
+      // A full second without messages ends the time over the limit.
       if (!wasOver || nowMs - this.#second >= 2000) this.#floodSinceMs = null;
       this.#second = nowMs;
       this.#secondCount = 0;

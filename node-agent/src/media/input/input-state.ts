@@ -17,19 +17,19 @@ export type InputAction =
   | { do: 'move_by'; dx: number; dy: number }
   | { do: 'wheel'; clicksX: number; clicksY: number }
   | { do: 'text'; text: string }
-  /** at null: the contact was lifted. Used only with a touch screen. */
+  /** at null: the contact was lifted. Used only if the session has a touch screen. */
   | { do: 'contact'; contact: number; at: { x: number; y: number } | null }
   | { do: 'pad_on'; index: number }
   | { do: 'pad_off'; index: number }
   | { do: 'pad'; index: number; snapshot: PadSnapshot };
 
 export interface InputStateOptions {
-  /** Size of the display in pixels. */
+  /** Width of the display in pixels. */
   width: number;
   height: number;
-  /** Gamepads of the session; announcements beyond are ignored. */
+  /** Number of gamepads of the session; announcements of further ones are ignored. */
   maxPads: number;
-  /** Whether contacts go to a touch screen; otherwise the first contact drives the pointer. */
+  /** Whether contacts are sent to a touch screen; if not, the first contact drives the pointer. */
   hasTouchScreen: boolean;
 }
 
@@ -45,11 +45,12 @@ const LOCK_CODES: readonly { bit: number; code: number }[] = [
 ];
 
 /**
- * Held keys and buttons of one viewer, and the effect of its messages on the display. Pure: messages and times in,
- * ordered actions out. One instance per connection; release() when it ends or is replaced.
+ * Pressed keys and buttons of one viewer. Converts the viewer's messages to ordered actions for the display. Pure. One
+ * instance per connection; release() is called when the connection ends or is replaced.
  *
- * Rules: down on a held key and up on a free one do nothing; motion older than the applied motion is dropped; a late
- * move never follows the click it preceded; everything held is released after 3 s of silence.
+ * Rules: "down" for a pressed key and "up" for a released key have no effect. Motion older than the applied motion is
+ * dropped. A move that was sent before a click but arrives after it is dropped. After 3 s of silence, all pressed keys
+ * and buttons are released.
  */
 export class InputState {
   readonly #options: InputStateOptions;
@@ -57,12 +58,12 @@ export class InputState {
   readonly #buttons = new Set<number>();
   readonly #contacts = new Set<number>();
   readonly #pads = new Map<number, AnnouncedPad>();
-  /** Last applied sequence number of each motion kind. */
+  /** Sequence number of the last applied message of each motion kind. */
   readonly #motion = new Map<string, number>();
-  /** t of the last applied BUTTON or TOUCH of the ordered channel. */
+  /** Time t of the last applied BUTTON or TOUCH of the ordered channel. */
   #orderedT: number | null = null;
   #base: { x: number; y: number } | null = null;
-  /** Sixteenths of a pixel that were not moved yet. */
+  /** Remaining movement in sixteenths of a pixel that was not applied yet. */
   #rest = { x: 0, y: 0 };
   #wheel = { x: 0, y: 0 };
   #pointerContact: number | null = null;
@@ -77,29 +78,29 @@ export class InputState {
     return isPadHeld || this.#keys.size + this.#buttons.size + this.#contacts.size > 0;
   }
 
-  /** Announced pad indexes. */
+  /** Indexes of the announced gamepads. */
   get pads(): ReadonlySet<number> {
     return new Set(this.#pads.keys());
   }
 
-  /** Whether the viewer can play rumble on this pad. */
+  /** Whether the viewer can play rumble on this gamepad. */
   canRumble(index: number): boolean {
     return this.#pads.get(index)?.rumble ?? false;
   }
 
-  /** Notes that a message arrived on any channel. */
+  /** Records that a message arrived on any channel. */
   heard(nowMs: number): void {
     this.#heardAtMs = nowMs;
   }
 
-  /** Whether held keys must be released because the viewer is silent. */
+  /** Whether pressed keys must be released because the viewer sends nothing. */
   isSilent(nowMs: number): boolean {
     return this.holdsAnything && nowMs - this.#heardAtMs >= RELEASE_ALL_AFTER_MS;
   }
 
   /**
    * @param displayLocks current lock bits of the display
-   * @returns null when the message is ignored; an empty list is applied without effect
+   * @returns null: the message is ignored; an empty list: the message is applied, but has no effect
    */
   apply(message: InputMessage, displayLocks: number): InputAction[] | null {
     switch (message.kind) {
@@ -117,7 +118,7 @@ export class InputState {
         return this.#touch(message);
       case 'pointer_abs':
         if (!this.#isFresh('pointer', message.seq) || this.#isLate(message.t)) return null;
-        // Relative totals are useless after an absolute move.
+        // Totals of relative movement sent before an absolute move are useless after it.
         this.#base = null;
         return [this.#moveTo(message.x, message.y)];
       case 'pointer_rel':
@@ -138,7 +139,7 @@ export class InputState {
     }
   }
 
-  /** Releases everything; pads stay, with nothing pressed. */
+  /** Releases all keys and buttons. Gamepads stay connected, with nothing pressed. */
   release(): InputAction[] {
     const actions: InputAction[] = [];
     for (const code of this.#keys) actions.push({ do: 'key', code, down: false });
@@ -160,7 +161,8 @@ export class InputState {
   #key(code: number, down: boolean, locks: number, displayLocks: number): InputAction[] | null {
     if (down === this.#keys.has(code)) return null;
     const actions: InputAction[] = [];
-    // The press of a lock key is the change itself; browsers differ in whether its bit is the old or the new one.
+    // Lock bits of this message are ignored, because the press of a lock key changes the lock itself, and browsers
+    // differ in whether they send the bit from before or after the press.
     const isLockKey = LOCK_CODES.some((lock) => lock.code === code);
     if (!isLockKey) {
       for (const lock of LOCK_CODES) {
@@ -177,7 +179,7 @@ export class InputState {
   #button(message: Extract<InputMessage, { kind: 'button' }>): InputAction[] | null {
     if (message.down === this.#buttons.has(message.button)) return null;
     this.#orderedT = message.t;
-    // A real button replaces the contact that emulated it.
+    // A real press of the left button ends the press that a touch contact emulates.
     if (message.button === 0) this.#pointerContact = null;
     if (message.down) this.#buttons.add(message.button);
     else this.#buttons.delete(message.button);
@@ -223,7 +225,7 @@ export class InputState {
     this.#pointerContact = null;
     this.#buttons.delete(0);
     const release: InputAction = { do: 'button', button: 0, down: false };
-    // A cancelled touch has no position.
+    // A cancelled touch contains no position, so the pointer is not moved.
     return action === 'cancel' ? [release] : [this.#moveTo(message.x, message.y), release];
   }
 
@@ -269,7 +271,7 @@ export class InputState {
     return true;
   }
 
-  /** Older than the last click or touch, on the sender's clock. */
+  /** Whether a message is older than the last click or touch, by the sender's clock. */
   #isLate(t: number): boolean {
     return this.#orderedT !== null && wrappedDifference(t, this.#orderedT) < 0;
   }

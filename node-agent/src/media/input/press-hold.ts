@@ -1,16 +1,22 @@
 import { LOCK_KEYS } from '../../display/x11/lock-keys.ts';
 import type { InputAction } from './input-state.ts';
 
-/** Actions for the display; pads and contacts have their own devices. */
+/** Actions for the display, without actions for gamepads and touch contacts, which have their own devices. */
 export type DisplayAction = Exclude<InputAction, { do: 'pad_on' | 'pad_off' | 'pad' | 'contact' }>;
 
-/** Frames for which a key or button stays down, and up, before it changes again (count). */
+/** Number of frames for which a key or button stays down, or up, before it changes again. */
 const HELD_FRAMES = 2;
-/** Longest hold at low frame rates; people hold a key for about as long. */
+/** Longest hold, which applies at low frame rates. People hold a key for about this time. */
 const MAX_HOLD_MS = 100;
-/** Longest wait. Beyond it, timely input is more important than short presses that an app might miss. */
+/**
+ * Longest wait of an action. If actions wait longer, timely input is more important than short presses that an app
+ * might miss.
+ */
 export const MAX_WAIT_MS = 1_000;
-/** Two seconds of the highest allowed input rate (500 a second); MAX_WAIT_MS limits the queue earlier. */
+/**
+ * Largest number of waiting actions: two seconds of the highest allowed input rate (500 a second). MAX_WAIT_MS usually
+ * limits the queue before.
+ */
 const MAX_WAITING = 1_000;
 
 /** @param fps frame rate of the stream */
@@ -21,7 +27,10 @@ export function holdMsFor(fps: number): number {
 /** An action that is due. */
 export interface DueAction {
   action: DisplayAction;
-  /** Call it when the action has reached the display. Of merged pointer moves only the last callback is kept. */
+  /**
+   * Must be called when the action has reached the display. If pointer moves were merged, only the last callback is
+   * kept.
+   */
   onApplied: (() => void) | null;
 }
 
@@ -30,32 +39,33 @@ interface Waiting extends DueAction {
 }
 
 /**
- * Extends short presses: a program that reads the keyboard once a frame misses a key that went down and up between two
- * reads, and merges two quick presses. A key or button stays down, and up, for at least the hold, counted from when the
- * display has processed the change: a display that hangs for a moment would otherwise process both changes at once.
+ * Extends short presses. A program that reads the keyboard once per frame misses a key that is pressed and released
+ * between two reads, and merges two quick presses. Therefore a key or button stays down, or up, for at least the hold
+ * time. This time starts when the display has processed the change, because a display that hangs for a moment would
+ * otherwise process both changes at once.
  *
- * Later actions wait behind a held press in order; only pointer moves pass keys. Nothing waits longer than
- * MAX_WAIT_MS. Pure: the time is passed in.
+ * Later actions wait behind an extended press in order; only pointer moves may overtake keys. No action waits longer
+ * than MAX_WAIT_MS. Pure.
  */
 export class PressHold {
   readonly #holdMs: number;
-  /** When the display processed the last change of each key or button; infinite: not yet. */
+  /** Time at which the display processed the last change of each key or button; infinite: not processed yet. */
   readonly #changedAtMs = new Map<string, number>();
   #waiting: Waiting[] = [];
 
-  /** @param holdMs 0: no extension */
+  /** @param holdMs 0: presses are not extended */
   constructor(holdMs: number) {
     this.#holdMs = holdMs;
   }
 
-  /** Time of the next `due` action; null: nothing waits. */
+  /** Time at which due() must be called next; null: no action waits. */
   get nextAtMs(): number | null {
     const [first] = this.#waiting;
     if (!first) return null;
     return Math.min(this.#earliestMs(first.action), first.sinceMs + MAX_WAIT_MS);
   }
 
-  /** Lock keys with a waiting press, as bits. */
+  /** Bits of the lock keys whose press is waiting. */
   get waitingLocks(): number {
     return this.#waiting.reduce((locks, { action }) => {
       const lock =
@@ -64,7 +74,7 @@ export class PressHold {
     }, 0);
   }
 
-  /** @returns actions to apply now, in order */
+  /** @returns the actions to apply now, in order */
   add(action: DisplayAction, nowMs: number, onApplied: DueAction['onApplied'] = null): DueAction[] {
     const done = this.due(nowMs);
     if (isMove(action) && !this.#waiting.some(({ action: { do: what } }) => what === 'button'))
@@ -73,7 +83,7 @@ export class PressHold {
     return [...done, ...this.due(nowMs)];
   }
 
-  /** @returns actions to apply now, in order */
+  /** @returns the actions to apply now, in order */
   due(nowMs: number): DueAction[] {
     const done: DueAction[] = [];
     const [oldest] = this.#waiting;
@@ -87,13 +97,13 @@ export class PressHold {
     return done;
   }
 
-  /** The display has processed a due key or button. */
+  /** Called when the display has processed a key or button that due() returned. */
   taken(action: DisplayAction, nowMs: number): void {
     const name = pressName(action);
     if (name !== null && this.#changedAtMs.has(name)) this.#changedAtMs.set(name, nowMs);
   }
 
-  /** Drops waiting text. */
+  /** Drops the waiting text. */
   dropText(): void {
     this.#waiting = this.#waiting.filter(({ action }) => action.do !== 'text');
   }
@@ -120,7 +130,9 @@ function isMove(action: DisplayAction): boolean {
   return action.do === 'move_to' || action.do === 'move_by';
 }
 
-/** Name of the key or button that changes; bounded by the number of keys and buttons. */
+/**
+ * Name of the key or button that an action changes. The number of names is bounded by the number of keys and buttons.
+ */
 function pressName(action: DisplayAction): string | null {
   if (action.do === 'key') return `key ${action.code}`;
   return action.do === 'button' ? `button ${action.button}` : null;

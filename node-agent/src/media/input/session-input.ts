@@ -9,27 +9,27 @@ import { type DisplayAction, type DueAction, PressHold } from './press-hold.ts';
 
 type LayoutListener = (inForce: KeyboardLayout, known: boolean) => void;
 
-/** Targets of a session's input: its display, once open, gamepads, and touch screen. */
+/** Sends the input of a session to its targets: the display, once it is open, the gamepads and the touch screen. */
 export class SessionInput {
   readonly #clock: Clock;
   readonly size: { width: number; height: number };
-  /** Maps a point of the picture (pixels of the launch size) to the display. */
+  /** Maps a point of the picture (in pixels of the launch size) to the display. */
   toDisplay: (x: number, y: number) => { x: number; y: number } = (x, y) => ({ x, y });
-  /** null = a session without gamepads. */
+  /** null: the session has no gamepads. */
   readonly #gamepads: Gamepads | null;
   #device: XInput | null = null;
   #touchScreen: TouchScreen | null = null;
 
   readonly #presses: PressHold;
   #layout = FIRST_LAYOUT;
-  /** Layouts that the display is setting (count). */
+  /** Number of layouts that the display is setting. */
   #setting = 0;
-  /** The newest layout that was chosen before the display was open. */
+  /** The newest layout that a viewer chose before the display was open. */
   #chosen: { layout: KeyboardLayout; onSet: LayoutListener } | null = null;
   #timer: Timer | null = null;
   #closed = false;
 
-  /** @param holdMs least time that a key or button stays down, and up */
+  /** @param holdMs shortest time that a key or button stays down, or up */
   constructor(clock: Clock, size: { width: number; height: number }, gamepads: Gamepads | null, holdMs = 0) {
     this.#clock = clock;
     this.size = size;
@@ -37,7 +37,9 @@ export class SessionInput {
     this.#presses = new PressHold(holdMs);
   }
 
-  /** Call before the first viewer. @param touchScreen null: the display reads none */
+  /**
+   * Must be called before the first viewer connects. @param touchScreen null: the display does not read a touch screen
+   */
   connect(device: XInput, touchScreen: TouchScreen | null): void {
     this.#device = device;
     this.#touchScreen = touchScreen;
@@ -47,8 +49,9 @@ export class SessionInput {
   }
 
   /**
-   * Sets the display's keyboard map before later keys; waits for the display, and the newest choice counts.
-   * @param onSet gets the layout in force, and whether it is the chosen one
+   * Sets the display's keyboard map before later keys are applied. If the display is not open yet, the newest chosen
+   * layout is set later.
+   * @param onSet receives the layout in force, and whether it is the chosen one
    */
   setLayout(layout: KeyboardLayout, onSet: LayoutListener): void {
     if (this.#device === null) {
@@ -71,7 +74,7 @@ export class SessionInput {
     return this.#touchScreen !== null;
   }
 
-  /** Lock bits of the display after all waiting actions: 1 caps, 2 num, 4 scroll. */
+  /** Lock bits of the display after all waiting actions were applied: 1 caps, 2 num, 4 scroll. */
   get locks(): number {
     return (this.#device?.locks ?? 0) ^ this.#presses.waitingLocks;
   }
@@ -80,12 +83,12 @@ export class SessionInput {
     return this.#gamepads?.max ?? 0;
   }
 
-  /** Switches to another viewer's input. @param pads announced by it */
+  /** Switches to another viewer's input. @param pads indexes of the gamepads that this viewer announced */
   takeOver(pads: ReadonlySet<number>): void {
     this.#gamepads?.takeOver(pads);
   }
 
-  /** Drops waiting text. */
+  /** Drops the waiting text. */
   dropText(): void {
     this.#presses.dropText();
     this.#device?.dropText();
@@ -97,8 +100,9 @@ export class SessionInput {
   }
 
   /**
-   * Performs the actions of one message, in order. A press may wait: behind a shorter one, or behind text that is typed.
-   * @param onApplied called when the last of them has been injected; never, when it is dropped
+   * Performs the actions of one message, in order. A press may have to wait behind a press that is being extended, or
+   * behind text that is being typed.
+   * @param onApplied called when the last action was injected; not called if it is dropped
    */
   perform(actions: readonly InputAction[], onApplied: (() => void) | null = null): void {
     if (actions.length === 0) onApplied?.();
@@ -155,8 +159,8 @@ export class SessionInput {
         device.text(action.text);
         break;
     }
-    // Called at once although moves, wheel and text may still wait behind a typed text: no latency is measured from
-    // them.
+    // Called at once, although moves, wheel and text may still wait behind a text. This is allowed, because no latency
+    // is measured from them.
     onApplied?.();
   }
 }

@@ -1,18 +1,19 @@
 /**
- * Time without sending until the queue on the path is empty. Pure.
+ * Computes how long nothing must be sent until the queue on the path is empty. Pure.
  *
- * The wait is the queue's bytes over the link's rate, recomputed with every feedback. If a full queue lost the end of
- * what was sent, no feedback ever reports it, so silence ends the wait too.
+ * The time is the number of queued bytes divided by the link's rate; it is recomputed with every feedback. If a full
+ * queue dropped the last packets, no feedback reports them, so silence ends the wait too.
  */
 
-/** Backlog of one packet, which is in flight and not queued. */
+/** Largest backlog of an empty queue: one packet, which is in flight and not queued. */
 const EMPTY_BYTES = 1_500;
 /**
- * Feedback comes 16 times a second while packets arrive; a longer silence means that none arrive. A busy receiver may
- * only be late: an early keyframe then waits behind the rest of the queue and arrives no later.
+ * Feedback comes 16 times a second while packets arrive; a longer silence means that no packets arrive. If a busy
+ * receiver is only late, the keyframe is sent too early; it then waits behind the rest of the queue and arrives no
+ * later.
  */
 const SILENCE_MS = 100;
-/** After this, a frozen picture is worse than the rest of the queue. Chosen, not measured. */
+/** Longest wait. A picture that is frozen for longer is worse than the rest of the queue. Chosen, not measured. */
 const MAX_DRAIN_MS = 2_000;
 
 export class Drain {
@@ -20,15 +21,15 @@ export class Drain {
   #untilMs: number;
   #heardAtMs: number;
 
-  /** @param backlogBytes sent and not yet reported by the receiver */
+  /** @param backlogBytes bytes that were sent but not yet reported by the receiver */
   constructor(backlogBytes: number, linkKbps: number, rttMs: number, nowMs: number) {
     this.#startedAtMs = nowMs;
-    // Silence proves nothing before the first feedback after the stop.
+    // Before the first feedback about the stop can arrive, silence proves nothing.
     this.#heardAtMs = nowMs + rttMs;
     this.#untilMs = this.#end(backlogBytes, linkKbps, nowMs);
   }
 
-  /** Handles feedback. */
+  /** Handles a feedback packet. */
   heard(backlogBytes: number, linkKbps: number, nowMs: number): void {
     this.#heardAtMs = nowMs;
     this.#untilMs = this.#end(backlogBytes, linkKbps, nowMs);

@@ -1,62 +1,71 @@
 import { PathDelay } from './path-delay.ts';
 import type { PacketFlight } from './transport-feedback.ts';
 
-/** Share of a link's measured rate: the rest empties the queue that showed the rate. Chosen, not measured. */
+/** Share of a link's measured rate that is used; the rest of the rate empties the queue. Chosen, not measured. */
 const USABLE = 0.95;
 /**
- * The estimate doubles in 1.8 s. draft-ietf-rmcat-gcc-02, 5.5, has the same factor for a whole second, which doubles in
- * 9 s: too long for a person with a reduced picture. The arrived rate limits the growth (MAX_BEYOND_ARRIVED).
+ * With this factor the estimate doubles in 1.8 s. draft-ietf-rmcat-gcc-02, 5.5, uses the same factor per second, which
+ * doubles the estimate only in 9 s. A person with a reduced picture would have to wait too long. The arrived rate
+ * limits the growth (MAX_BEYOND_ARRIVED).
  */
 const GROW_PER_STEP = 1.08;
 const GROW_STEP_MS = 200;
-/** Largest estimate over the arrived rate. Source: draft-ietf-rmcat-gcc-02 section 5.5. */
+/** Largest ratio of estimate and arrived rate. Source: draft-ietf-rmcat-gcc-02 section 5.5. */
 const MAX_BEYOND_ARRIVED = 1.5;
 /**
- * Initial estimate, as a factor of the launch bitrate. Above 1, so that the first report decides and not this guess.
+ * Initial estimate, as a factor of the launch bitrate. It is above 1, so that the first report decides the bitrate
+ * instead of this guess.
  */
 const START_FACTOR = 1.1;
 /**
- * The bitrate never exceeds the launch's, so a higher estimate changes nothing; half more leaves room for
- * retransmissions and padding.
+ * Largest estimate, as a factor of the launch bitrate. The bitrate never exceeds the launch bitrate; the other half is
+ * for retransmissions and padding.
  */
 const TOP_FACTOR = 1.5;
 /**
- * Half of the least setpoint, so that the estimate can say "slower than any picture" and grow back from it.
+ * Smallest estimate: half of the smallest setpoint. So the estimate can show that a path is too slow for any picture,
+ * and can grow again from there.
  */
 const MIN_KBPS = 50;
 /** Window of the arrived rate. Source: draft-ietf-rmcat-gcc-02 section 5.5. */
 const ARRIVED_WINDOW_MS = 500;
-/** Bounds memory for a receiver whose clock stands still. */
+/** Largest number of stored packets; limits the memory if a receiver's clock does not advance. */
 const MAX_ARRIVED = 4_096;
-/** Below this share of its last proven rate a link has become slower; above, a reading of few packets may be chance. */
+/**
+ * If a link's rate falls below this share of its last proven rate, the link has become slower. A smaller fall may be
+ * chance, because it is read from few packets.
+ */
 const FELL_FAR = 0.5;
-/** A path that was slow may be fast again after this time, as MAX_PROBE_INTERVAL_MS. */
+/** Time after which a path that was slow may be fast again; the same time as MAX_PROBE_INTERVAL_MS. */
 const CAP_FORGOTTEN_MS = 10_000;
 /** Share of lost packets above which losses lower the estimate. Source: draft-ietf-rmcat-gcc-02 section 6. */
 const LOSS_LIMIT = 0.1;
 /**
- * Losses before a cliff are reported late, when packets arrive again. They are ignored for this time: a window of
- * LossShare and a slow round trip.
+ * Losses before a cliff are reported late, when packets arrive again. After a cliff, losses are ignored for this time:
+ * a window of LossShare plus a slow round trip.
  */
 const LOSS_DEAF_MS = 1_500;
-/** Six frames at 60 fps; people notice a longer delay of a click. Chosen, not measured. */
+/**
+ * Queueing delay that counts as long: six frames at 60 fps. People notice a longer delay of a click. Chosen, not
+ * measured.
+ */
 const LONG_QUEUE_MS = 100;
 
 export interface PathView {
-  /** Estimate, kbit/s of RTP; null before the first report. */
+  /** Estimate in kbit/s of RTP; null: no report has arrived yet. */
   kbps: number | null;
   queueingDelayMs: number;
-  /** Since when the queueing delay exceeds 100 ms; null = it does not. */
+  /** Time since which the queueing delay exceeds 100 ms; null: it does not. */
   longQueueSinceMs: number | null;
 }
 
 /**
- * Estimate of the path to one viewer. Pure: feedback and times in.
+ * Estimates the bandwidth of the path to one viewer. Pure.
  *
- * The lesser of two values: what the receiver's feedback shows (delay of transport-wide feedback, else its REMB), and
- * what losses allow. A path that proved slower caps the estimate until a probe or ten quiet seconds disprove it.
- * Otherwise the estimate grows, but not far beyond what arrived, because unsent data proves nothing.
- * Source: docs/media.md, "Rate control".
+ * The estimate is the smaller of two values: one from the receiver's feedback (the delays in transport-wide feedback,
+ * or without it REMB), and one from losses. If the path proves slower, its rate limits the estimate until a probe
+ * succeeds or ten seconds pass without a queue. Otherwise the estimate grows, but not far beyond the arrived rate,
+ * because unsent data proves nothing. Source: docs/media.md, "Rate control".
  */
 export class BandwidthEstimate {
   readonly #topKbps: number;
@@ -65,14 +74,14 @@ export class BandwidthEstimate {
   #lossKbps = Number.POSITIVE_INFINITY;
   #known = false;
   #overTransport = false;
-  /** Rate of the link when it last proved slower than the estimate, kbit/s. */
+  /** Rate of the link when it last proved slower than the estimate, in kbit/s. */
   #cap: { kbps: number; sinceMs: number } | null = null;
   #arrived: { atMs: number; bytes: number }[] = [];
   #grownAtMs: number | null = null;
   #longQueueSinceMs: number | null = null;
   #lossDeafUntilMs = Number.NEGATIVE_INFINITY;
 
-  /** @param launchKbps sum of all tracks */
+  /** @param launchKbps sum of the bitrates of all tracks */
   constructor(launchKbps: number) {
     this.#topKbps = launchKbps * TOP_FACTOR;
     this.#kbps = launchKbps * START_FACTOR;
@@ -86,7 +95,7 @@ export class BandwidthEstimate {
     };
   }
 
-  /** Rate of the link, read from its full queue, kbit/s; null without a queue. */
+  /** Rate of the link, measured while its queue is full, in kbit/s; null: there is no queue. */
   get linkKbps(): number | null {
     return this.#delay.linkKbps;
   }
@@ -107,7 +116,7 @@ export class BandwidthEstimate {
     else this.#longQueueSinceMs ??= nowMs;
   }
 
-  /** Losses of the picture, about once a second. @param fractionLost 0–1 */
+  /** Called about once a second with the losses of the picture. @param fractionLost 0-1 */
   onLoss(fractionLost: number, nowMs: number): void {
     if (nowMs < this.#lossDeafUntilMs) return;
     const kbps = Math.min(this.#kbps, this.#lossKbps);
@@ -117,26 +126,29 @@ export class BandwidthEstimate {
     this.#known = true;
   }
 
-  /** Used only without transport-wide feedback. */
+  /** Handles a REMB. Ignored if the receiver sends transport-wide feedback. */
   onRemb(kbps: number): void {
     if (this.#overTransport) return;
     this.#known = true;
     this.#kbps = Math.min(this.#topKbps, Math.max(MIN_KBPS, kbps));
   }
 
-  /** Result of a probe. @param clean without added queueing delay and loss */
+  /** Handles the result of a probe. @param clean whether the probe caused no queueing delay and no loss */
   onProbe(receivedKbps: number, clean: boolean): void {
     if (!clean) return;
     if (this.#cap && receivedKbps > this.#cap.kbps) this.#cap = null;
     this.#kbps = Math.min(this.#topKbps, Math.max(this.#kbps, receivedKbps * USABLE));
   }
 
-  /** Sending stops until the queue is empty, which is the response to the losses of the full queue. */
+  /**
+   * Called when sending stops until the queue is empty. Losses of the full queue are then ignored, because the stop is
+   * already the reaction to them.
+   */
   held(): void {
     this.#lossDeafUntilMs = Number.POSITIVE_INFINITY;
   }
 
-  /** Sending resumed with an empty queue. */
+  /** Called when sending resumes with an empty queue. */
   drained(nowMs: number): void {
     this.#delay.drained();
     this.#arrived = [];
@@ -152,8 +164,8 @@ export class BandwidthEstimate {
   #lower(nowMs: number): void {
     const seenKbps = this.#delay.linkKbps;
     if (seenKbps === null) return;
-    // A few packets may be slow by chance, so the rate of half a second counts. After a large fall that window would
-    // include packets from before the fall.
+    // The rate of the last half second is used, because a few packets may be slow by chance. After a large fall, this
+    // window would include packets from before the fall.
     const isChance = this.#cap !== null && seenKbps > this.#cap.kbps * FELL_FAR;
     const linkKbps = isChance ? Math.max(seenKbps, this.#arrivedKbps) : seenKbps;
     if (linkKbps * USABLE >= this.#kbps) return;

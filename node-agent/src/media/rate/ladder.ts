@@ -1,12 +1,12 @@
 import type { LadderSettings } from './rate-settings.ts';
 
 /**
- * Encode time (95th percentile) as a share of the frame time. At 0.9 the next slow frame is late. The gap between the
- * two shares prevents that a step is reversed at once. Chosen, not measured.
+ * Limits of the encode time (95th percentile), as shares of the frame time. At 0.9 the next slow frame would be late.
+ * The gap between the two shares prevents that a step is reversed at once. Chosen, not measured.
  */
 const EFFORT_ENGAGE = 0.9;
 const EFFORT_RECOVER = 0.7;
-/** Lines down to which hybrid reduces the size before the frame rate: text is readable at full HD. */
+/** Number of lines down to which hybrid reduces the size before the frame rate, because text is readable at full HD. */
 const HYBRID_LINES = 1080;
 
 export interface LadderFacts {
@@ -16,7 +16,7 @@ export interface LadderFacts {
   launchKbps: number;
   /** Sizes of the stream, the launch size first. */
   rungs: readonly (readonly [number, number])[];
-  /** Steps by which this encoder can be made faster (count). */
+  /** Number of steps by which this encoder can be made faster. */
   effortSteps: number;
 }
 
@@ -24,17 +24,17 @@ export interface LadderLevel {
   width: number;
   height: number;
   fps: number;
-  /** Steps of encoder effort given up for speed. */
+  /** Number of effort steps by which the encoder was made faster. */
   speedBias: number;
-  /** Index of the size, 0 = launch size. */
+  /** Index of the size; 0: the launch size. */
   sizeRung: number;
 }
 
 export interface LadderWindow {
-  /** null = nothing was encoded. */
+  /** 95th percentile of the encode times; null: no frame was encoded. */
   encodeP95Ms: number | null;
   setpointKbps: number;
-  /** A requested size, which the ladder does not change. */
+  /** Whether a viewer or window requested the size, which the ladder then does not change. */
   pinned: boolean;
 }
 
@@ -46,17 +46,16 @@ interface Picture {
 }
 
 /**
- * Reductions besides the bitrate: encoder effort, picture size, frame rate. Pure: one call per second of encoding,
- * and one per cliff.
+ * Reduces encoder effort, picture size and frame rate, in addition to the bitrate. Pure. Called once per second of
+ * encoding, and once per cliff.
  *
- * Size and frame rate share one list of steps in the configured order; recovery goes the reverse way. Effort has its
- * own count.
- * Source: docs/media.md, "Rate control".
+ * Size and frame rate share one list of steps in the configured order; recovery uses the reverse order. Effort has its
+ * own number of steps. Source: docs/media.md, "Rate control".
  */
 export class Ladder {
   readonly #settings: LadderSettings;
   readonly #facts: LadderFacts;
-  /** From the launch picture down. */
+  /** All pictures, from the launch picture to the smallest. */
   readonly #steps: readonly Picture[];
   #at = 0;
   #speedBias = 0;
@@ -82,21 +81,21 @@ export class Ladder {
     return this.#slowWindows > 0 || this.#speedBias > 0;
   }
 
-  /** Pixels in use over pixels at launch; 1 where the floor is fixed. */
+  /** Pixels in use divided by pixels at launch; 1 if the floor is fixed. */
   get floorShare(): number {
     if (!this.#settings.abr_ladder_floor_follows_rung) return 1;
     const { width, height } = this.#picture;
     return (width * height) / (this.#facts.width * this.#facts.height);
   }
 
-  /** Call once a second. @returns whether the picture changed */
+  /** Called once a second. @returns whether the picture changed */
   window(facts: LadderWindow, nowMs: number): boolean {
     if (!this.#settings.abr_ladder) return false;
     const effort = this.#effort(facts.encodeP95Ms);
     return this.#sizeAndRate(facts, nowMs) || effort;
   }
 
-  /** Takes all steps that a cliff needs. @returns whether the picture changed */
+  /** Takes all steps that are necessary after a cliff. @returns whether the picture changed */
   cliff(setpointKbps: number, pinned: boolean, nowMs: number): boolean {
     if (!this.#settings.abr_ladder) return false;
     const from = this.#at;
@@ -107,7 +106,7 @@ export class Ladder {
   }
 
   get #picture(): Picture {
-    // planSteps() always includes the launch picture.
+    // The list is never empty, because planSteps() always includes the launch picture.
     return this.#steps[this.#at] as Picture;
   }
 
@@ -167,14 +166,14 @@ export class Ladder {
     return target !== undefined && (!pinned || target.sizeRung === this.#picture.sizeRung);
   }
 
-  /** Rate that a size needs; the frame rate does not count. */
+  /** Bitrate that a size needs; the frame rate is ignored. */
   #needKbps({ width, height }: Picture): number {
     const share = (width * height) / (this.#facts.width * this.#facts.height);
     return this.#facts.launchKbps * share ** this.#settings.abr_ladder_res_exponent;
   }
 }
 
-/** Pictures from the launch down, in the order of reduction. */
+/** Pictures in the order of reduction, from the launch picture on. */
 function planSteps(settings: LadderSettings, facts: LadderFacts): Picture[] {
   const launch = { width: facts.width, height: facts.height, sizeRung: 0 };
   const smaller = settings.abr_ladder_resolution ? smallerSizes(settings, facts) : [];
@@ -182,7 +181,7 @@ function planSteps(settings: LadderSettings, facts: LadderFacts): Picture[] {
     launch,
     ...smaller.map(([width, height], index) => ({ width, height, sizeRung: index + 1 })),
   ];
-  // Number of sizes before the frame rate is halved.
+  // Number of sizes that are used before the frame rate is halved.
   const full = settings.abr_ladder_fps ? sizesBeforeRate(settings, sizes) : sizes.length;
   return [
     ...sizes.slice(0, full).map((size) => ({ ...size, halved: false })),

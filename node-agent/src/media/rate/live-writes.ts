@@ -1,6 +1,6 @@
 import type { AgentMetrics } from '@footlight/protocol/telemetry';
 
-/** Smallest relative change of the bitrate that is judged. */
+/** Smallest relative change of the bitrate that is checked. */
 const JUDGED_CHANGE = 0.1;
 /** Longest allowed gap between two frames, and the time after a write in which gaps are checked. */
 const SILENCE_MS = 500;
@@ -19,28 +19,30 @@ interface Write {
 }
 
 /**
- * Judges whether an encoder can change its bitrate while it runs: it accepts the write, keeps encoding frames, and
- * follows the new bitrate. Pure.
- * Source: docs/quality.md, "Verdicts".
+ * Checks whether an encoder can change its bitrate while it runs: it must accept the write, continue to encode frames,
+ * and follow the new bitrate. Pure. Source: docs/quality.md, "Verdicts".
  */
 export class LiveWrites {
   readonly #fillsItsBitrate: boolean;
   #write: Write | null = null;
-  /** null: nothing was written yet. */
+  /** null: no change was checked yet. */
   #isStable: boolean | null = null;
 
   /**
-   * @param fillsItsBitrate whether the whole picture moves; otherwise a bitrate below the target proves nothing,
-   *   because a still picture needs hardly any
+   * @param fillsItsBitrate whether the whole picture moves. If not, a bitrate below the target proves nothing, because
+   * a still picture needs hardly any bitrate
    */
   constructor({ fillsItsBitrate }: { fillsItsBitrate: boolean }) {
     this.#fillsItsBitrate = fillsItsBitrate;
   }
 
-  /** The encoder got a new target, kbit/s. A small change is not judged. @param isTaken false: refused */
+  /**
+   * Called when the encoder got a new target in kbit/s. A small change is not checked. @param isTaken false: the
+   * encoder refused the target
+   */
   written(fromKbps: number, toKbps: number, isTaken: boolean, nowMs: number): void {
     this.tick(nowMs);
-    // The window of the previous write would now contain both bitrates.
+    // The previous write is not checked further, because its window would now contain both bitrates.
     this.#write = null;
     if (Math.abs(toKbps - fromKbps) < JUDGED_CHANGE * fromKbps) return;
     this.#isStable ??= true;
@@ -48,7 +50,7 @@ export class LiveWrites {
     else this.#write = { atMs: nowMs, targetKbps: toKbps, lastFrameAtMs: nowMs, bytes: 0 };
   }
 
-  /** A frame left the encoder. */
+  /** Called when a frame left the encoder. */
   frame(bytes: number, nowMs: number): void {
     this.tick(nowMs);
     const write = this.#write;
@@ -57,7 +59,7 @@ export class LiveWrites {
     if (nowMs - write.atMs >= MEAN_FROM_MS) write.bytes += bytes;
   }
 
-  /** Call a few times a second. */
+  /** Called a few times a second. */
   tick(nowMs: number): void {
     const write = this.#write;
     if (write === null) return;
@@ -70,7 +72,7 @@ export class LiveWrites {
     this.#write = null;
   }
 
-  /** The metric of a sample; no key before the first judged write. */
+  /** The metric of a sample; empty before a change was checked. */
   metrics(): AgentMetrics {
     return this.#isStable === null ? {} : { live_write_stable: this.#isStable };
   }

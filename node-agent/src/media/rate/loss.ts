@@ -1,24 +1,24 @@
 /**
  * Loss share of the picture, once a second. Pure.
  *
- * A receiver that misses packets reports many times a second about few packets each; counting every report would
- * count one burst several times. So losses are computed from the totals once a second.
+ * While packets are missing, a receiver sends many reports a second, each about few packets. If every report were used,
+ * one burst would be counted several times. So losses are computed once a second, from the totals.
  */
 
-/** 60 frames: long enough for a share, short enough to react within two seconds. */
+/** Length of the window: 60 frames at 60 fps are enough for a share, and the reaction follows within two seconds. */
 const WINDOW_MS = 1_000;
 
 export interface LossTotals {
-  /** Since the start (count). */
+  /** Number of lost packets since the start. */
   packetsLost: number;
-  /** Highest received sequence number, with its wraps in the upper bits. */
+  /** Highest received sequence number; its wraps are counted in the upper bits. */
   highestSequence: number;
 }
 
 export class LossShare {
   #from: (LossTotals & { atMs: number }) | null = null;
 
-  /** Handles a report. @returns 0–1 when a second has passed since the last share, else null */
+  /** Handles a report. @returns the share (0-1) when a second has passed since the last share; otherwise null */
   report(totals: LossTotals, nowMs: number): number | null {
     const from = this.#from;
     const isWhole = from !== null && nowMs - from.atMs >= WINDOW_MS;

@@ -1,43 +1,43 @@
 import type { PacketFlight } from './transport-feedback.ts';
 
 /**
- * Lifetime of half of the minimum's window; two halves, so that it never starts empty. Two clocks drift by 3 ms in
- * both (100 ppm), which is far below EXCESS_MS.
+ * Length of half of the minimum's window. The window has two halves, so that it never starts empty. In both halves
+ * together, two clocks drift by 3 ms (100 ppm), which is far below EXCESS_MS.
  */
 const BASE_HALF_MS = 15_000;
 /**
- * Excess over the expected delay at which the path is slower than the estimate. Above a good path's jitter
- * (docs/media.md, "Delay") and a late reading of a busy receiver. Chosen, not measured.
+ * Excess over the expected delay above which the path is slower than the estimate. It is larger than a good path's
+ * jitter (docs/media.md, "Delay") and the late readings of a busy receiver. Chosen, not measured.
  */
 const EXCESS_MS = 25;
 /** Delay below which the queue counts as empty: twice the jitter of a good path (docs/media.md). */
 const EMPTY_MS = 10;
-/** Jump of the receiver's clock that resets everything: no queue is so long. */
+/** Jump of the receiver's clock after which all values are reset, because no queue is so long. */
 const JUMP_MS = 20_000;
 /**
- * Window of a full queue for the link's rate. Short, because packets from before a slowdown show the old rate; a link
- * too slow for enough packets gets the longer window.
+ * Window in which the link's rate is measured while its queue is full. It is short, because packets from before a
+ * slowdown show the old rate. If a link is too slow for enough packets, the longer window is used.
  */
 const SHORT_WINDOW_MS = 60;
-/** Four feedbacks of a browser (16 a second). */
+/** Time of four feedbacks of a browser (16 a second). */
 const BUSY_WINDOW_MS = 250;
-/** Over less time or fewer packets, the rate would be the rate of one burst. */
+/** Shortest time and smallest number of packets for a measurement; with less, the rate would be that of one burst. */
 const MIN_BUSY_MS = 20;
 const MIN_BUSY_PACKETS = 4;
-/** Bounds memory for a receiver whose clock stands still. */
+/** Limits the memory if a receiver's clock does not advance. */
 const MAX_BUSY_PACKETS = 1_000;
-/** Newest packets judged together, because a single one may be late by chance. */
+/** Number of newest packets whose delays are compared, because a single packet may be late by chance. */
 const NEWEST = 3;
 
 export type PathVerdict = 'slower' | 'clear' | 'unclear';
 
 /**
- * Queueing on the path, from send and arrival times. Pure.
+ * Computes the queueing on the path from send and arrival times. Pure.
  *
- * Queueing delay is a packet's delay over the recent minimum; the unknown offset of the two clocks cancels out.
- * Bursts of the host queue as well: a model of a link with the estimated rate gives the expected delay, and only
- * excess over it lowers the estimate. So the third packet of the first frame after a slowdown is detected, and an
- * ordinary keyframe is not.
+ * The queueing delay is a packet's delay minus the recent minimum; so the unknown offset of the two clocks cancels out.
+ * Bursts of the host cause queueing too. Therefore a model of a link with the estimated rate computes the expected
+ * delay, and only a delay above it lowers the estimate. So a slowdown is detected at the third packet of the first
+ * frame, and an ordinary keyframe is not mistaken for one.
  */
 export class PathDelay {
   #baseMs: number | null = null;
@@ -46,18 +46,18 @@ export class PathDelay {
   #modelBytes = 0;
   #modelAtMs: number | null = null;
   #newest: { queueMs: number; excessMs: number }[] = [];
-  /** Packets received from a queue that has not been empty since, oldest first. */
+  /** Packets that arrived since the queue was last empty, oldest first. */
   #busy: { receivedAtMs: number; bytes: number }[] = [];
   #lastExcessMs = 0;
 
-  /** Queueing delay of the newest packets, milliseconds. */
+  /** Queueing delay of the newest packets, in milliseconds. */
   get queueingDelayMs(): number {
     return this.#newest.length === 0 ? 0 : Math.min(...this.#newest.map(({ queueMs }) => queueMs));
   }
 
   /**
-   * Rate of a link with a queue, kbit/s; null without one, or with too few packets. The longest pause between two
-   * arrivals is left out: a slow link spaces packets evenly, a busy receiver does not.
+   * Rate of a link with a queue, in kbit/s; null: there is no queue, or too few packets. The longest pause between two
+   * arrivals is left out, because it comes from a busy receiver; a slow link spaces packets evenly.
    */
   get linkKbps(): number | null {
     const newest = this.#newestBusy();
@@ -84,7 +84,7 @@ export class PathDelay {
   }
 
   /**
-   * @param flights of one feedback packet, in sending order
+   * @param flights packets of one feedback, in sending order
    * @param estimateKbps estimated rate of the link
    */
   add(flights: readonly PacketFlight[], estimateKbps: number): PathVerdict {
@@ -93,12 +93,12 @@ export class PathDelay {
     if (flights.length === 0 || this.#newest.length < NEWEST) return 'unclear';
     const [, excessMs = 0] = this.#newest.map((packet) => packet.excessMs).sort((a, b) => a - b);
     this.#lastExcessMs = excessMs;
-    // A shrinking queue is draining: the estimate in force is right.
+    // If the queue becomes shorter, the estimate is right, so it is not lowered.
     if (excessMs >= EXCESS_MS) return excessMs >= before - 1 ? 'slower' : 'unclear';
     return excessMs < EMPTY_MS ? 'clear' : 'unclear';
   }
 
-  /** The queue was drained; its readings no longer count. */
+  /** Called when the queue was drained: old readings are dropped. */
   drained(): void {
     this.#newest = [];
     this.#busy = [];
@@ -142,7 +142,7 @@ export class PathDelay {
     this.#nextBaseMs = Math.min(this.#nextBaseMs ?? delayMs, delayMs);
   }
 
-  /** Delay of this packet on a link of the estimated rate, milliseconds. */
+  /** Expected delay of this packet on a link with the estimated rate, in milliseconds. */
   #expected({ sentAtMs, bytes }: PacketFlight, estimateKbps: number): number {
     const bytesPerMs = Math.max(estimateKbps, 1) / 8;
     const elapsedMs = this.#modelAtMs === null ? 0 : Math.max(0, sentAtMs - this.#modelAtMs);

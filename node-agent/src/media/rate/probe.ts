@@ -1,15 +1,17 @@
 import type { FeedbackReport } from './transport-feedback.ts';
 
-/** Added delay above which the probe caused a queue; the same as EMPTY_MS of PathDelay. */
+/** Added delay above which the probe caused a queue; the same value as EMPTY_MS of PathDelay. */
 const ADDED_QUEUE_MS = 10;
 /**
- * Number of last packets, whose least delay shows whether a queue existed at the end; a single packet may be late by
- * chance.
+ * Number of last packets whose smallest delay shows whether a queue existed at the end of the probe. A single packet
+ * may be late by chance.
  */
 const TAIL_PACKETS = 4;
-/** Twice the tail; fewer packets are not enough to measure a rate. */
+/** Smallest number of packets with which a rate can be measured: twice the tail. */
 const MIN_PACKETS = 8;
-/** Wait for its last feedback, in addition to the round trip: four feedbacks of a browser (16 a second). */
+/**
+ * Longest wait for a probe's last feedback, in addition to the round trip: four feedbacks of a browser (16 a second).
+ */
 const PATIENCE_MS = 250;
 
 export interface ProbeResult {
@@ -18,9 +20,10 @@ export interface ProbeResult {
 }
 
 /**
- * One padding probe: everything sent in a short time, the picture's packets included. Pure.
+ * One padding probe: all packets that are sent in a short time, including the picture's packets. Pure.
  *
- * A probe is clean when all of it arrived and its last packets waited no longer than those before.
+ * A probe is clean when all its packets arrived and the last packets waited no longer than the packets before the
+ * probe.
  */
 export class ProbeRun {
   readonly #startedAtMs: number;
@@ -32,7 +35,7 @@ export class ProbeRun {
   #endedAtMs: number | null = null;
   #baseDelayMs: number | null = null;
 
-  /** @param queueBeforeMs queueing delay before it, milliseconds */
+  /** @param queueBeforeMs queueing delay before the probe, in milliseconds */
   constructor(queueBeforeMs: number, nowMs: number) {
     this.#queueBeforeMs = queueBeforeMs;
     this.#startedAtMs = nowMs;
@@ -56,12 +59,12 @@ export class ProbeRun {
     this.#sentBytes += bytes;
   }
 
-  /** Ends the sending part. */
+  /** Ends the part of the probe in which packets are sent. */
   end(nowMs: number): void {
     this.#endedAtMs ??= nowMs;
   }
 
-  /** @returns the result when everything was reported */
+  /** @returns the result when all packets were reported; null: not yet */
   heard({ flights, lost }: FeedbackReport): ProbeResult | null {
     for (const { sequence } of lost) this.#lost = this.#sequences.delete(sequence) || this.#lost;
     for (const { sequence, sentAtMs, receivedAtMs, bytes } of flights) {
@@ -73,7 +76,7 @@ export class ProbeRun {
     return !this.isSending && this.#sequences.size === 0 ? this.#result() : null;
   }
 
-  /** @returns a result without proof when feedback is overdue, else null */
+  /** @returns a result without a rate when feedback is overdue; null: not yet */
   overdue(rttMs: number, nowMs: number): ProbeResult | null {
     const late = this.#endedAtMs !== null && nowMs - this.#endedAtMs > rttMs + PATIENCE_MS;
     return late ? { receivedKbps: 0, clean: false } : null;

@@ -2,9 +2,12 @@ import type { PathView } from './estimate.ts';
 import type { RateSettings } from './rate-settings.ts';
 import { BELOW_ESTIMATE, isNoise, MIN_SETPOINT_KBPS, SetpointFollower } from './setpoint.ts';
 
-/** A long queue for this time is a cliff; a lower estimate empties a shorter one. Chosen, not measured. */
+/**
+ * If the queue is long for this time, the path has a cliff. A lower estimate is enough to empty a shorter queue.
+ * Chosen, not measured.
+ */
 const LONG_QUEUE_FOR_MS = 300;
-/** The same as the growth of the estimate: the rate doubles in 1.8 s. */
+/** The same growth as that of the estimate: the rate doubles in 1.8 s. */
 const CLIMB_FACTOR = 1.08;
 const CLIMB_STEP_MS = 200;
 /**
@@ -12,35 +15,47 @@ const CLIMB_STEP_MS = 200;
  * measured.
  */
 const CALM_MS = 1_000;
-/** A path with a shorter queue counts as calm. Above EXCESS_MS of PathDelay, which lowers the estimate by itself. */
+/**
+ * Queueing delay below which a path counts as calm. It is larger than EXCESS_MS of PathDelay, because a delay above
+ * EXCESS_MS already lowers the estimate.
+ */
 const CALM_QUEUE_MS = 30;
-/** Most that a probe sends, as a factor of the setpoint; as further_exponential_probe_scale of libwebrtc. */
+/**
+ * Largest rate of a probe, as a factor of the setpoint; the same value as further_exponential_probe_scale of libwebrtc.
+ */
 const PROBE_FACTOR = 2;
-/** Length of a probe: six frames at 60 fps, and at least one feedback of the browser (16 a second). */
+/** Length of a probe: six frames at 60 fps, with at least one feedback of the browser (16 a second). */
 export const PROBE_MS = 100;
-/** Share of a probe's received rate that becomes the setpoint; beta in draft-ietf-rmcat-gcc-02 has this value. */
+/** Share of a probe's received rate that becomes the setpoint; beta in draft-ietf-rmcat-gcc-02 has the same value. */
 const PROBE_SHARE = 0.85;
-/** Interval of failed probes on a link that stays slow, as a share of the time since its cliff, up to ten seconds. */
+/**
+ * Interval between probes on a link that stays slow, as a share of the time since its cliff. The interval grows up to
+ * ten seconds.
+ */
 const PROBE_PATIENCE = 0.1;
 /**
- * The path may become fast again at any time; ten seconds of a low rate are bearable. Chosen, not measured.
+ * Longest interval between probes. The path may become fast again at any time, and people can bear a low rate for ten
+ * more seconds. Chosen, not measured.
  */
 const MAX_PROBE_INTERVAL_MS = 10_000;
-/** Share of the earlier setpoint at which the climb ends; less than 1, because rounding down may never reach it. */
+/**
+ * Share of the earlier setpoint at which the climb ends. It is less than 1, because rounding down might never reach the
+ * setpoint.
+ */
 const BACK_SHARE = 0.99;
 
 export type RetargetReason = 'network_down' | 'network_up' | 'ladder' | 'operator' | 'floor';
 
 export type RateAction =
   | { kind: 'retarget'; fromKbps: number; toKbps: number; reason: RetargetReason }
-  /** Send nothing until the queue has drained, then one keyframe; follows its retarget. */
+  /** Send nothing until the queue has drained, then send one keyframe. It follows the retarget that belongs to it. */
   | { kind: 'hold' }
-  /** Fill up with padding to this rate for PROBE_MS. */
+  /** Add padding up to this rate for PROBE_MS. */
   | { kind: 'probe'; kbps: number };
 
 export interface RateFacts {
   launchKbps: number;
-  /** At the launch size. */
+  /** Floor of the setpoint at the launch size. */
   floorKbps: number;
 }
 
@@ -50,7 +65,7 @@ type Phase =
   | {
       kind: 'climbing';
       beforeKbps: number;
-      /** Since the cliff, or the last clean probe. */
+      /** Time of the cliff, or of the last clean probe. */
       sinceMs: number;
       steppedAtMs: number;
       calmSinceMs: number;
@@ -59,16 +74,15 @@ type Phase =
 type Climbing = Extract<Phase, { kind: 'climbing' }>;
 
 /**
- * The encoder's target of one session. Pure: path facts and times in, actions out.
+ * Decides the encoder's target bitrate of one session. Pure.
  *
  *   following ── cliff ──► draining ── queue empty ──► climbing ── earlier setpoint ──► following
  *                             ▲                            │
  *                             └────────── cliff ───────────┘
  *
- * following: the mode's rules. draining: nothing is sent. climbing: up by 8 % per 200 ms within the estimate, with a
- * padding probe after each calm second, because only more traffic shows that a link can carry more. Mode off: no
- * action.
- * Source: docs/media.md, "Rate control".
+ * following: the rules of the mode apply. draining: nothing is sent. climbing: the target grows by 8 % per 200 ms up to
+ * the estimate. After each calm second a padding probe is sent, because only more traffic shows that a link can carry
+ * more. In mode off, there are no actions. Source: docs/media.md, "Rate control".
  */
 export class RateControl {
   readonly #settings: RateSettings;
@@ -90,7 +104,7 @@ export class RateControl {
     return this.#setpointKbps;
   }
 
-  /** Floor in force, kbit/s. */
+  /** Floor in force, in kbit/s. */
   get floorKbps(): number {
     return Math.round(this.#facts.floorKbps * this.#floorShare);
   }
@@ -99,17 +113,17 @@ export class RateControl {
     return this.#phase.kind === 'draining';
   }
 
-  /** Whether the path holds the setpoint below its former value. */
+  /** Whether the path keeps the setpoint below its former value. */
   get isCongested(): boolean {
     return this.#phase.kind !== 'following';
   }
 
-  /** @param share pixels in use over pixels at launch */
+  /** @param share pixels in use divided by pixels at launch */
   scaleFloor(share: number): void {
     this.#floorShare = share;
   }
 
-  /** Sets the target by hand: with a mode on it is a starting point, with mode off it is fixed. */
+  /** Sets the target by hand. In mode off the target then stays; in other modes it is only the starting point. */
   tune(wantedKbps: number, lowestKbps: number, nowMs: number): RateAction[] {
     this.#phase = { kind: 'following' };
     const kbps = Math.min(this.#facts.launchKbps, Math.max(lowestKbps, wantedKbps));
@@ -118,7 +132,7 @@ export class RateControl {
     return actions;
   }
 
-  /** Call with every feedback, and a few times a second. @param path without the rate of sound */
+  /** Called with every feedback, and a few times a second. @param path estimate without the rate of sound */
   step(path: PathView, nowMs: number): RateAction[] {
     const { abr_mode } = this.#settings;
     if (abr_mode === 'off' || path.kbps === null) return [];
@@ -137,14 +151,14 @@ export class RateControl {
     return change ? this.#retarget(change.kbps, change.reason) : [];
   }
 
-  /** The queue is empty; sending resumes. */
+  /** Called when the queue is empty and sending resumes. */
   drained(nowMs: number): void {
     if (this.#phase.kind !== 'draining') return;
     const { beforeKbps } = this.#phase;
     this.#phase = { kind: 'climbing', beforeKbps, sinceMs: nowMs, steppedAtMs: nowMs, calmSinceMs: nowMs };
   }
 
-  /** A probe ended. @param receivedKbps null = not clean, or no feedback */
+  /** Called when a probe has ended. @param receivedKbps null: the probe was not clean, or no feedback arrived */
   probed(receivedKbps: number | null, nowMs: number): RateAction[] {
     this.#probing = false;
     if (this.#phase.kind !== 'climbing') return [];
@@ -155,7 +169,7 @@ export class RateControl {
     return kbps > this.#setpointKbps ? this.#climbTo(kbps, this.#phase, nowMs) : [];
   }
 
-  /** The path is gone, and its measurements with it. */
+  /** Called when the path was closed: its measurements are dropped. */
   reset(): void {
     this.#probing = false;
     if (this.#phase.kind === 'draining') this.#phase = { kind: 'following' };
@@ -190,16 +204,16 @@ export class RateControl {
     }
     const actions: RateAction[] = [];
     if (nowMs - phase.steppedAtMs >= CLIMB_STEP_MS && path.queueingDelayMs <= CALM_QUEUE_MS) {
-      // Feedback does not come in steps of 200 ms; the remainder counts for the next step.
+      // The remaining time counts for the next step, because feedback does not arrive every 200 ms exactly.
       phase.steppedAtMs = Math.max(phase.steppedAtMs + CLIMB_STEP_MS, nowMs - CLIMB_STEP_MS);
-      // Rounding up would exceed the estimate and be reduced again.
+      // Rounded down, because a rounded-up target would exceed the estimate and be reduced again.
       const kbps = Math.floor(Math.min(phase.beforeKbps, estimateKbps, this.#setpointKbps * CLIMB_FACTOR));
       if (kbps > this.#setpointKbps) actions.push(...this.#climbTo(kbps, phase, nowMs));
     }
     if (this.#phase.kind === 'climbing' && !this.#probing && this.#isProbeDue(phase, nowMs)) {
       this.#probing = true;
       phase.calmSinceMs = nowMs + PROBE_MS;
-      // A probe above the earlier setpoint could fail without need.
+      // The probe is limited to the earlier setpoint, because a higher probe could fail without need.
       const enoughKbps = phase.beforeKbps / PROBE_SHARE;
       actions.push({ kind: 'probe', kbps: Math.min(enoughKbps, this.#setpointKbps * PROBE_FACTOR) });
     }

@@ -1,9 +1,9 @@
 import type { FloorSettings } from '@footlight/protocol/agent';
 import type { AbrMode } from '@footlight/protocol/telemetry';
 
-/** The abr_* host settings, as docs/configuration.md lists them. docs/media.md, "Rate control", describes them. */
+/** The abr_* host settings (docs/configuration.md). docs/media.md, "Rate control", describes their effect. */
 export interface RateSettings extends FloorSettings {
-  /** The mode in force, with abr_enabled applied. */
+  /** The mode in force; it takes abr_enabled into account. */
   abr_mode: AbrMode;
   abr_ewma_alpha: number;
   abr_deadband: number;

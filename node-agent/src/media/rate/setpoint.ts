@@ -1,21 +1,32 @@
 import type { RateSettings } from './rate-settings.ts';
 
-/** Share of the estimate for the cliff path and below the floor; the rest is retransmissions and the queue. */
+/**
+ * Share of the estimate that is used after a cliff and below the floor; the rest is for retransmissions and for
+ * emptying the queue.
+ */
 export const BELOW_ESTIMATE = 0.9;
 /**
- * Least setpoint, kbit/s. Below it even the smallest picture is unusable, and sound needs more than the picture.
- * Chosen, not measured.
+ * Smallest setpoint in kbit/s. Below it even the smallest picture is unusable, and the sound needs more bitrate than
+ * the picture. Chosen, not measured.
  */
 export const MIN_SETPOINT_KBPS = 100;
 /** Time after which the floor applies again: the interval of the changes (`abr_min_interval_ms`). */
 const FLOOR_HOLD_MS = 1_000;
-/** The average takes one value per interval, at any feedback rate: three feedbacks of a browser (16 a second). */
+/**
+ * Interval of the values of the average, independent of the feedback rate: three feedbacks of a browser (16 a second).
+ */
 const SAMPLE_MS = 200;
-/** Smaller changes are not sent to an encoder that follows the estimate directly; its own rate varies by more. */
+/**
+ * Share of the setpoint below which a change is not sent to an encoder that follows the estimate directly, because the
+ * encoder's own rate varies by more.
+ */
 const NOISE_SHARE = 0.02;
-/** A larger fall, as a share of the setpoint, is followed at once; smaller ones are collected. As BELOW_ESTIMATE. */
+/**
+ * Share of the setpoint above which a fall is followed at once; smaller falls are collected. It corresponds to
+ * BELOW_ESTIMATE.
+ */
 const STEEP_SHARE = 0.1;
-/** As SAMPLE_MS: a slight fall is followed once per value of the average. */
+/** Shortest interval between slight falls: one per value of the average, as SAMPLE_MS. */
 const SLIGHT_INTERVAL_MS = 200;
 
 export interface Retarget {
@@ -30,18 +41,18 @@ export interface SetpointFacts {
   launchKbps: number;
 }
 
-/** Whether a change is too small for the encoder. */
+/** Whether a change is too small for the encoder to follow. */
 export function isNoise(kbps: number, fromKbps: number): boolean {
   return Math.abs(kbps - fromKbps) <= NOISE_SHARE * fromKbps;
 }
 
 /**
- * How the modes follow the estimate without a cliff. Pure.
+ * Computes the setpoint from the estimate while there is no cliff, by the rules of the mode. Pure.
  *
- * smooth: the moving average of the estimate, in bounded steps, down only after a dwell. protective: down at once.
- * Both: below the floor the setpoint is 0.9 of the estimate, and the floor applies again a second after the estimate
- * exceeds it.
- * Source: docs/media.md, "Rate control".
+ * smooth: the setpoint follows the moving average of the estimate in bounded steps, and is lowered only after a dwell.
+ * protective: the setpoint is lowered at once. In both modes, while the estimate is below the floor, the setpoint is
+ * 0.9 of the estimate. The floor applies again a second after the estimate has exceeded it. Source: docs/media.md,
+ * "Rate control".
  */
 export class SetpointFollower {
   readonly #settings: RateSettings;
@@ -49,26 +60,26 @@ export class SetpointFollower {
   #sampledAtMs = Number.NEGATIVE_INFINITY;
   #changedAtMs = Number.NEGATIVE_INFINITY;
   #belowSinceMs: number | null = null;
-  /** Last time at which the estimate was below the floor; null = never. */
+  /** Last time at which the estimate was below the floor; null: never. */
   #underFloorAtMs: number | null = null;
 
   constructor(settings: RateSettings) {
     this.#settings = settings;
   }
 
-  /** Whether the floor is suspended: the estimate was below it within the last second. */
+  /** Whether the floor is suspended, because the estimate was below it within the last second. */
   isFloorLifted(nowMs: number): boolean {
     return this.#underFloorAtMs !== null && nowMs - this.#underFloorAtMs < FLOOR_HOLD_MS;
   }
 
-  /** Restarts the average after another change of the setpoint. */
+  /** Restarts the average after the setpoint was changed for another reason. */
   restart(setpointKbps: number, nowMs: number): void {
     this.#averageKbps = setpointKbps;
     this.#changedAtMs = nowMs;
     this.#belowSinceMs = null;
   }
 
-  /** Call with every estimate. */
+  /** Called with every estimate. */
   sample({ estimateKbps, floorKbps, setpointKbps }: SetpointFacts, nowMs: number): void {
     if (estimateKbps < floorKbps) this.#underFloorAtMs = nowMs;
     if (nowMs - this.#sampledAtMs >= SAMPLE_MS) {
@@ -81,7 +92,7 @@ export class SetpointFollower {
     else this.#belowSinceMs ??= nowMs;
   }
 
-  /** @returns null = no change */
+  /** @returns null: the setpoint does not change */
   decide(facts: SetpointFacts, nowMs: number): Retarget | null {
     const { estimateKbps, floorKbps, launchKbps, setpointKbps } = facts;
     if (estimateKbps < floorKbps) {
@@ -108,7 +119,7 @@ export class SetpointFollower {
     return this.#change(Math.max(wantedKbps, setpointKbps * (1 - abr_max_down_step)), 'network_down', nowMs);
   }
 
-  /** Follows the estimate: down at once, up at the usual interval, because a viewer can fake the estimate. */
+  /** Follows the estimate: down at once, up only at the usual interval, because a viewer can fake the estimate. */
   #follow(kbps: number, fromKbps: number, reason: Retarget['reason'], nowMs: number): Retarget | null {
     if (isNoise(kbps, fromKbps)) return null;
     const { abr_min_interval_ms } = this.#settings;

@@ -1,6 +1,9 @@
 import type { PacketArrival } from '../rtp/rtcp.ts';
 
-/** Remembered packets (count): 2 s at 20 Mbit/s; divides 65,536, so that slots stay unique when numbers wrap. */
+/**
+ * Number of stored packets: 2 s at 20 Mbit/s. The number divides 65,536, so that each slot stays unique when sequence
+ * numbers wrap.
+ */
 const HISTORY_PACKETS = 4096;
 
 export interface SentPacket {
@@ -9,27 +12,29 @@ export interface SentPacket {
   bytes: number;
 }
 
-/** One packet with send and arrival time. The clocks differ, so only differences are meaningful. */
+/**
+ * One packet with its send and arrival time. The two clocks differ, so only differences between packets are meaningful.
+ */
 export interface PacketFlight extends SentPacket {
   receivedAtMs: number;
 }
 
 interface Remembered extends SentPacket {
-  /** Bytes sent up to and including this packet. */
+  /** Number of bytes sent up to and including this packet. */
   totalBytes: number;
 }
 
-/** Content of one feedback packet about remembered packets, in sending order. */
+/** Content of one feedback packet: the packets in it that are stored here, in sending order. */
 export interface FeedbackReport {
   flights: PacketFlight[];
   lost: SentPacket[];
 }
 
-/** Joins sent packets with transport-wide feedback. Bounded to the last 4096 packets. */
+/** Matches transport-wide feedback with the sent packets. Only the last 4096 packets are stored. */
 export class TransportFeedback {
   readonly #sent: (Remembered | undefined)[] = new Array(HISTORY_PACKETS);
   #totalBytes = 0;
-  /** Bytes sent up to the newest reported packet. */
+  /** Number of bytes sent up to the newest reported packet. */
   #reportedBytes = 0;
   #seen = false;
 
@@ -51,7 +56,7 @@ export class TransportFeedback {
         report.lost.push({ sequence, sentAtMs, bytes });
         continue;
       }
-      // A packet counts once, however often it is reported.
+      // The packet is removed, so that it counts only once if it is reported again.
       this.#sent[sequence % HISTORY_PACKETS] = undefined;
       report.flights.push({ sequence, sentAtMs, bytes, receivedAtMs });
     }
@@ -63,7 +68,7 @@ export class TransportFeedback {
     return this.#seen;
   }
 
-  /** Bytes sent after the newest reported packet: in flight, queued, or lost behind it. */
+  /** Number of bytes sent after the newest reported packet. They are in flight, queued or lost. */
   get backlogBytes(): number {
     return this.#totalBytes - this.#reportedBytes;
   }

@@ -5,14 +5,18 @@
  *   unit   = length of the data (u32) · kind (u8, 0 video, 1 sound) · capture time (f64, monotonic ms) · data
  *
  * Numbers are little-endian. The data is the same as for viewers: one RTP packet, or for AV1 one temporal unit, because
- * GStreamer 1.22 has no depayloader for AV1. The agent reads only the header of a record: the worker talks to the
- * network, so its records are parsed only in the process that writes the file, which has no rights.
+ * GStreamer 1.22 has no depayloader for AV1. The agent reads only the header of a record. The worker receives data from
+ * the network and is not trusted, so its records are parsed only in the process that writes the file, which has no
+ * rights.
  */
 
 export const RECORD_HEADER_BYTES = 8;
 const UNIT_HEADER_BYTES = 13;
 const FLAG_KEYFRAME = 1;
-/** A frame at 500 Mbit/s and 60 frames a second has 1 MiB on average, and a keyframe a few times as much. */
+/**
+ * Longest record. At 500 Mbit/s and 60 frames a second, a frame has 1 MiB on average, and a keyframe a few times this
+ * size.
+ */
 export const MAX_RECORD_BYTES = 8 * 1024 * 1024;
 
 export interface CodedUnit {
@@ -22,14 +26,14 @@ export interface CodedUnit {
   data: Buffer;
 }
 
-/** One picture with the sound since the one before it. */
+/** One picture, and the sound since the previous picture. */
 export interface StreamRecord {
   isKeyframe: boolean;
-  /** Header and units. */
+  /** Header and units of the record. */
   bytes: Buffer;
 }
 
-/** The bytes of a record. */
+/** Encodes a record. */
 export function encodeRecord(units: readonly CodedUnit[], isKeyframe: boolean): Buffer {
   const bodyBytes = units.reduce((sum, { data }) => sum + UNIT_HEADER_BYTES + data.length, 0);
   const record = Buffer.allocUnsafe(RECORD_HEADER_BYTES + bodyBytes);
@@ -46,16 +50,18 @@ export function encodeRecord(units: readonly CodedUnit[], isKeyframe: boolean): 
   return record;
 }
 
-/** Cuts a byte stream into records. Each record is a copy, so that none keeps a larger buffer alive. */
+/**
+ * Splits a byte stream into records. Each record is a copy, so that a record does not keep a larger buffer in memory.
+ */
 export class RecordReader {
   readonly #header = Buffer.alloc(RECORD_HEADER_BYTES);
-  /** The record that is being read; null: its header is incomplete. */
+  /** The record that is being read; null: its header is not complete. */
   #record: Buffer | null = null;
-  /** Bytes of the record, or of the header, that have arrived. */
+  /** Number of bytes of the record, or of its header, that have arrived. */
   #filled = 0;
 
   /**
-   * @returns the records that this chunk completes
+   * @returns the records that are complete with this chunk
    * @throws when a record is longer than MAX_RECORD_BYTES; the stream is then unusable
    */
   push(chunk: Buffer): StreamRecord[] {
@@ -79,13 +85,13 @@ export class RecordReader {
   #begin(): void {
     const bodyBytes = this.#header.readUInt32LE(0);
     if (bodyBytes > MAX_RECORD_BYTES) throw new Error(`a record of ${bodyBytes} bytes`);
-    // Not of Node's shared pool, which a small record would keep alive.
+    // Not allocated from Node's shared pool, because a small record would keep the whole pool in memory.
     this.#record = Buffer.allocUnsafeSlow(RECORD_HEADER_BYTES + bodyBytes);
     this.#header.copy(this.#record);
   }
 }
 
-/** The units of a record. @throws when they do not fill it exactly */
+/** Parses the units of a record. @throws when the units do not fill the record exactly */
 export function unitsOf({ bytes }: Pick<StreamRecord, 'bytes'>): CodedUnit[] {
   const units: CodedUnit[] = [];
   let at = RECORD_HEADER_BYTES;

@@ -1,14 +1,14 @@
 import { codec } from '@footlight/protocol';
 import { z } from 'zod';
 
-/** Descriptors of the process that writes a recording: the records of the ring, and the file. */
+/** File descriptors of the process that writes a recording: the records of the ring, and the file. */
 export const RECORDS_FD = 4;
 export const FILE_FD = 5;
 
 /** Request to a process that writes one recording, answers once and exits. */
 export const writeRequest = z.object({
   codec,
-  /** User and group that it changes to; null: it keeps the agent's user. */
+  /** User and group to which the process changes; null: it keeps the agent's user. */
   uid: z.number().int().min(1).nullable(),
 });
 

@@ -1,8 +1,8 @@
 /**
- * RTCP extended reports with which a receiver measures its round trip: it sends its time, and the host answers how long
- * ago it received that time. Without them a browser that sends no media repeats a request for a lost packet only after
- * 100 ms, when the packet is too old to be sent again.
- * Source: RFC 3611, 2, 4.4 and 4.5.
+ * RTCP extended reports, with which a receiver measures its round trip time. The receiver sends its time, and the host
+ * answers with the delay since it received this time. Without these reports, a browser that sends no media repeats a
+ * request for a lost packet only after 100 ms, when the packet is too old to be sent again. Source: RFC 3611, 2, 4.4
+ * and 4.5.
  */
 
 const EXTENDED_REPORT = 207;
@@ -18,7 +18,7 @@ const MAX_DELAY_UNITS = 0xffff_ffff;
 export interface ReferenceTime {
   /** SSRC of the receiver. */
   ssrc: number;
-  /** Middle 32 bits of its NTP time. */
+  /** Middle 32 bits of the receiver's NTP time. */
   middle: number;
 }
 
@@ -26,7 +26,7 @@ export function isExtendedReport(data: Buffer): boolean {
   return data[1] === EXTENDED_REPORT;
 }
 
-/** @param data one whole RTCP packet @returns null without a time */
+/** @param data one whole RTCP packet @returns null: the packet contains no reference time */
 export function readReferenceTime(data: Buffer): ReferenceTime | null {
   for (let at = HEADER_BYTES; at + BLOCK_HEADER_BYTES <= data.length; ) {
     const bytes = BLOCK_HEADER_BYTES + data.readUInt16BE(at + 2) * 4;
@@ -38,7 +38,7 @@ export function readReferenceTime(data: Buffer): ReferenceTime | null {
   return null;
 }
 
-/** @param delayMs since the time was received */
+/** @param delayMs delay since the time was received */
 export function writeDelaySinceReference(
   senderSsrc: number,
   { ssrc, middle }: ReferenceTime,

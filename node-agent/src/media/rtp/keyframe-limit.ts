@@ -1,20 +1,22 @@
 /**
  * Limits keyframes on request to two a second. Pure.
  *
- * An early request waits instead of being dropped, because a viewer without a keyframe shows nothing. Waiting
- * requests are coalesced. A keyframe in the encoder also answers new requests, so a viewer that asks at each step of
- * connecting uses one of the two.
+ * A request that arrives too early waits instead of being dropped, because a viewer without a keyframe shows nothing.
+ * Waiting requests are coalesced. If a keyframe is being encoded, it also answers new requests. So a viewer that
+ * requests a keyframe at each step of connecting uses only one of the two.
  */
 
 /** Two keyframes a second on request (docs/media.md, "Delay"). */
 const WINDOW_MS = 1_000;
 const PER_WINDOW = 2;
-/** Time after which an ordered keyframe counts as lost: several frames at the lowest usual rate (30 fps). */
+/** Time after which a requested keyframe counts as lost: several frames at the lowest usual rate (30 fps). */
 const MAKING_MS = 250;
 
 export class KeyframeLimit {
   #madeAtMs: number[] = [];
-  /** Time of an order without its keyframe; null = none. */
+  /**
+   * Time at which a keyframe was requested from the encoder that has not left it yet; null: no keyframe is expected.
+   */
   #orderedAtMs: number | null = null;
 
   get isBeingMade(): boolean {
@@ -22,8 +24,8 @@ export class KeyframeLimit {
   }
 
   /**
-   * @returns wait before the order, milliseconds; 0 = now, and it counts as ordered; null = a keyframe is in the
-   * encoder
+   * @returns the time to wait before the request is sent to the encoder, in milliseconds; 0: send it now; null: a
+   * keyframe is already being encoded
    */
   request(nowMs: number): number | null {
     if (this.#orderedAtMs !== null && nowMs - this.#orderedAtMs < MAKING_MS) return null;
@@ -35,7 +37,7 @@ export class KeyframeLimit {
     return 0;
   }
 
-  /** A keyframe left the encoder. */
+  /** Called when a keyframe left the encoder. */
   onKeyframe(): void {
     this.#orderedAtMs = null;
   }

@@ -7,13 +7,13 @@ const H264_IDR = 5;
 const H264_SPS = 7;
 const H264_STAP_A = 24;
 const H264_FU_A = 28;
-/** NAL unit types of H.265: 16–23 are random-access pictures, 32 is the first parameter set. */
+/** NAL unit types of H.265: 16-23 are random-access pictures, 32 is the first kind of parameter set. */
 const H265_RANDOM_ACCESS = [16, 17, 18, 19, 20, 21, 22, 23, 32];
 const H265_AGGREGATE = 48;
 const H265_FRAGMENT = 49;
 
 /**
- * Whether a frame's packets start a keyframe: its first packets contain the parameter sets.
+ * Whether the packets of a frame are a keyframe. The first packets of a keyframe contain the parameter sets.
  * @param packets RTP packets of one frame, in order
  * Source: RFC 6184 (5.4) for H.264, RFC 7798 (4.4) for H.265, the AOM's RTP payload format for AV1 (4.4).
  */
@@ -30,7 +30,7 @@ const STARTS_KEYFRAME: Readonly<Record<Codec, (payload: Buffer) => boolean>> = {
   av1: (payload) => ((payload[0] ?? 0) & AV1_NEW_SEQUENCE) !== 0,
 };
 
-/** NAL unit types in a packet, also inside aggregates and fragments. */
+/** NAL unit types in a packet, including those in aggregates and fragments. */
 function h264Types(payload: Buffer): number[] {
   const type = (payload[0] ?? 0) & 0x1f;
   if (type === H264_STAP_A) return aggregated(payload, 1).map((header) => header & 0x1f);
@@ -43,7 +43,7 @@ function h265Types(payload: Buffer): number[] {
   return [type === H265_FRAGMENT ? (payload[2] ?? 0) & 0x3f : type];
 }
 
-/** First header bytes of the NAL units in an aggregate, each after a two-byte size. */
+/** First header byte of each NAL unit in an aggregate. A two-byte size precedes each unit. */
 function aggregated(payload: Buffer, from: number): number[] {
   const headers: number[] = [];
   for (let at = from; at + 2 < payload.length; at += 2 + payload.readUInt16BE(at)) {

@@ -1,30 +1,36 @@
 /**
  * Ring of sent packets for retransmission, with a budget.
  *
- * A responder without a budget answers every NACK and makes congestion worse. Here an answer costs tokens that refill
- * with a share of the path's rate. A packet is not sent again while its last copy may be in flight, when it is too old,
- * or while the path has a long queue.
+ * Without a budget, every NACK would be answered, which makes congestion worse. Therefore an answer uses tokens, which
+ * are refilled with a share of the path's rate. A packet is not sent again while its last copy may be in flight, when
+ * it is too old, or while the path has a long queue.
  */
 
 export interface KeptPacket {
   data: Buffer;
   sequence: number;
   sentAtMs: number;
-  /** Offset of the transport-wide sequence number in data; null: none. */
+  /** Offset of the transport-wide sequence number in data; null: the packet does not contain this number. */
   transportSequenceAt: number | null;
 }
 
-/** Ring size (count): a second of 10 Mbit/s; a power of two, so that sequence numbers index it over their wrap. */
+/**
+ * Number of packets in the ring: a second of 10 Mbit/s. It is a power of two, so that sequence numbers can be used as
+ * an index even when they wrap.
+ */
 const RING_PACKETS = 1024;
-/** Share of the path's rate for retransmissions. */
+/** Share of the path's rate that retransmissions may use. */
 const BUDGET_SHARE = 0.1;
-/** Depth of the budget as refill time, so that one lost burst can be answered at once. */
+/** Size of the budget, as the time in which it is refilled. It is large enough to answer one lost burst at once. */
 const BUDGET_DEPTH_MS = 2_000;
-/** Added to the round trip: an older packet is useless for a receiver without a buffer. */
+/**
+ * Added to the round trip time to get the largest age of a packet. An older packet is useless for a receiver without a
+ * buffer.
+ */
 const AGE_MARGIN_MS = 50;
-/** Queueing delay at which one more packet only lengthens the queue. */
+/** Queueing delay above which nothing is retransmitted, because more packets only make the queue longer. */
 const MAX_QUEUEING_MS = 100;
-/** Oldest retransmitted packet without a known round trip, milliseconds. */
+/** Largest age of a retransmitted packet in milliseconds, if the round trip time is unknown. */
 const AGE_UNKNOWN_RTT_MS = 500;
 
 export interface RingAnswer {
@@ -34,7 +40,10 @@ export interface RingAnswer {
   gone: number[];
 }
 
-/** Packets of usual size are copied into the ring's own memory, so that no allocation lives as long as a packet. */
+/**
+ * Size of a slot. Packets up to this size are copied into the ring's own memory, so that no buffer must be allocated
+ * per packet.
+ */
 const SLOT_BYTES = 1_280;
 
 interface Slot extends KeptPacket {
@@ -55,7 +64,7 @@ export class RetransmitRing {
     this.#tokensBytes = this.#depthBytes;
   }
 
-  /** Retransmitted and refused packets (counts since the start). */
+  /** Number of retransmitted packets and of refused requests since the start. */
   get counts(): { resent: number; refused: number } {
     return { resent: this.#resent, refused: this.#refused };
   }
@@ -69,7 +78,7 @@ export class RetransmitRing {
     this.#tokensBytes = Math.min(this.#tokensBytes, this.#depthBytes);
   }
 
-  /** Memory for the packet with this number; overwrites the one it replaces. */
+  /** Memory for the packet with this number. It is the memory of the packet that it replaces. */
   room(sequence: number, bytes: number): Buffer {
     const slot = sequence % RING_PACKETS;
     this.#slots[slot] = undefined;
@@ -77,7 +86,7 @@ export class RetransmitRing {
     return bytes > SLOT_BYTES ? Buffer.allocUnsafe(bytes) : this.#memory.subarray(start, start + bytes);
   }
 
-  /** @param packet its bytes in room() of its number, or its own */
+  /** @param packet its bytes are in the memory that room() returned for its number, or in a buffer of their own */
   keep(packet: KeptPacket): void {
     const { data, sequence, sentAtMs, transportSequenceAt } = packet;
     this.#slots[sequence % RING_PACKETS] = {
@@ -90,7 +99,7 @@ export class RetransmitRing {
   }
 
   /**
-   * @param rttMs last known round trip, 0 when unknown
+   * @param rttMs last known round trip time; 0: unknown
    * @param queueingDelayMs current queueing delay of the path
    */
   answer(lost: readonly number[], nowMs: number, rttMs: number, queueingDelayMs = 0): RingAnswer {

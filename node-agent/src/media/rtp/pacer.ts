@@ -1,43 +1,50 @@
 import type { Clock, Timer } from '@footlight/platform';
 
 /**
- * A keyframe leaves faster than the stream's rate, but does not fill the path's queue at once. Chromium's pacer uses
- * 2.5, for paths whose rate is only estimated; a smaller factor makes shorter queues. Chosen, not measured.
+ * Sending rate of a burst, as a factor of the stream's rate. So a keyframe is sent faster than the stream's rate, but
+ * does not fill the path's queue at once. Chromium's pacer uses 2.5, for paths whose rate is only estimated; a smaller
+ * factor makes shorter queues. Chosen, not measured.
  */
 const PACE_FACTOR = 1.5;
-/** Bucket depth as refill time: slightly above two frames at 60 fps, so that a late frame and its successor pass. */
+/**
+ * Depth of the bucket, as the time in which it is refilled: slightly more than two frames at 60 fps, so that a late
+ * frame and the next one can be sent at once.
+ */
 const DEPTH_MS = 40;
-/** Least bucket depth: five of the largest packets (PAYLOAD_MTU). */
+/** Smallest depth of the bucket: five of the largest packets (PAYLOAD_MTU). */
 const MIN_DEPTH_BYTES = 6_000;
 /**
- * A third of a frame at 60 fps; shorter ticks cost wake-ups of the busy core (50 to 100 µs each,
- * docs/development.md, "Benches").
+ * Interval of the ticks: a third of a frame at 60 fps. With shorter ticks, the busy core would be woken more often (50
+ * to 100 µs each, docs/development.md, "Benches").
  */
 const TICK_MS = 5;
 /**
- * Longest time between two ticks for which the bucket is refilled in full. A process with a twentieth of a processor
- * runs every 100 ms. Refilled only to the bucket's depth, it would send 60 ms worth of packets each time, and the queue
- * would keep growing. Chosen, not measured.
+ * Longest time between two ticks for which the bucket is refilled in full. A process that gets a twentieth of a
+ * processor runs every 100 ms. If the bucket were refilled only to its depth, the process would send 60 ms worth of
+ * packets each time, and its queue would keep growing. Chosen, not measured.
  */
 const MAX_LATE_MS = 500;
-/** Longest queue, as MAX_DRAIN_MS of the rate control: later packets are useless for a live viewer. */
+/**
+ * Longest queue in milliseconds, the same as MAX_DRAIN_MS of the rate control. Packets that wait longer are useless for
+ * a live viewer.
+ */
 const MAX_QUEUE_MS = 2_000;
-/** Least queue limit: a keyframe of hard edges (60 kB, docs/development.md, "Benches") fits at any rate. */
+/** Smallest limit of the queue: a keyframe of hard edges (60 kB, docs/development.md, "Benches") fits at any rate. */
 const MIN_QUEUE_LIMIT_BYTES = 96 * 1024;
 
 export interface PacerOptions<T> {
   rateKbps: number;
   clock: Clock;
   send(item: T): void;
-  /** The queue exceeded its limit and was cleared; a keyframe must follow. */
+  /** Called when the queue exceeded its limit and was cleared; a keyframe must then be encoded. */
   onOverflow(): void;
 }
 
 /**
- * Paces bursts by a token bucket that refills at 1.5 × the stream's rate. An ordinary frame finds enough tokens and
- * leaves at once; a much larger keyframe leaves at the refill rate.
+ * Paces bursts by a token bucket that refills at 1.5 × the stream's rate. For an ordinary frame there are enough
+ * tokens, so it is sent at once; a much larger keyframe is sent at the refill rate.
  *
- * `send` is called when an item leaves, so numbers assigned there are in sending order.
+ * `send` is called when an item leaves the queue, so numbers that `send` assigns are in sending order.
  */
 export class Pacer<T> {
   readonly #options: PacerOptions<T>;
@@ -47,7 +54,7 @@ export class Pacer<T> {
   #rateKbps: number;
   #tokens: number;
   #refilledAtMs: number;
-  /** null: nothing waits. */
+  /** null: the queue is empty. */
   #timer: Timer | null = null;
   readonly #step = () => this.#drain();
 
@@ -87,7 +94,7 @@ export class Pacer<T> {
     if (!this.#timer) this.#drain();
   }
 
-  /** Drops the queue; also ends the pacer. */
+  /** Drops all queued items; also called at the end. */
   clear(): void {
     this.#queue.length = 0;
     this.#head = 0;
@@ -99,7 +106,7 @@ export class Pacer<T> {
   #drain(): void {
     this.#refill();
     this.#timer = null;
-    // The last packet may overdraw the bucket; the debt delays the next one.
+    // A packet may use more tokens than the bucket contains; the debt then delays the next packet.
     while (this.#head < this.#queue.length && this.#tokens > 0) {
       const next = this.#queue[this.#head++];
       if (!next) break;
@@ -118,8 +125,8 @@ export class Pacer<T> {
   #refill(): void {
     const nowMs = this.#options.clock.monotonicMs();
     const elapsedMs = nowMs - this.#refilledAtMs;
-    // The depth limits the tokens that an idle stream saves up. While packets wait, tokens are used and not saved,
-    // however late the tick is.
+    // The depth limits the tokens that an idle stream collects. While packets wait, tokens are used at once, so the
+    // limit does not apply, even if the tick is late.
     const lateMs = this.#timer === null ? 0 : Math.min(elapsedMs, MAX_LATE_MS);
     const most = Math.max(this.#depthBytes, lateMs * this.#bytesPerMs);
     this.#tokens = Math.min(most, this.#tokens + elapsedMs * this.#bytesPerMs);

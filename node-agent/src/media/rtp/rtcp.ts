@@ -29,37 +29,37 @@ export type RtcpFeedback =
 
 export interface ReceptionReport {
   ssrc: number;
-  /** Lost packets since the start (count); negative when duplicates arrived. */
+  /** Number of lost packets since the start; negative when duplicates arrived. */
   packetsLost: number;
-  /** Highest received sequence number, with its wraps in the upper bits. */
+  /** Highest received sequence number; its wraps are counted in the upper bits. */
   highestSequence: number;
-  /** In timestamp units of the track's clock. */
+  /** Jitter in timestamp units of the track's clock. */
   jitter: number;
-  /** Middle 32 bits of the NTP time of the last sender report; 0 = none. */
+  /** Middle 32 bits of the NTP time of the last sender report; 0: no sender report was received. */
   lastSenderReport: number;
-  /** Time since that report, in 1/65536 s. */
+  /** Time since this sender report, in 1/65536 s. */
   delaySinceLast: number;
 }
 
 export interface PacketArrival {
   /** Transport-wide sequence number. */
   sequence: number;
-  /** Receiver's clock, milliseconds; null = not received. */
+  /** Arrival time by the receiver's clock, in milliseconds; null: not received. */
   receivedAtMs: number | null;
 }
 
 export interface RtcpResult {
   feedback: RtcpFeedback[];
-  /** Unreadable packets (count). */
+  /** Number of unreadable packets. */
   malformed: number;
 }
 
 /** RFC 3550, 6.4.1. */
 const RTCP_HEADER_BYTES = 4;
-/** Bounds the work for one datagram; browsers send a few. Chosen, not measured. */
+/** Largest number of packets per datagram, which limits the work. Browsers send a few. Chosen, not measured. */
 const MAX_PACKETS_PER_COMPOUND = 32;
 
-/** @param data a whole compound packet from the network */
+/** @param data a whole compound packet, received from the network */
 export function readRtcp(data: Buffer): RtcpResult {
   const result: RtcpResult = { feedback: [], malformed: 0 };
   let offset = 0;
@@ -69,7 +69,7 @@ export function readRtcp(data: Buffer): RtcpResult {
       result.malformed++;
       break;
     }
-    // Parses each packet alone, so that no inner length reaches into the next one.
+    // Parses each packet separately, so that a wrong length inside one packet cannot affect the next one.
     readPacket(data.subarray(offset, offset + bytes), result);
     offset += bytes;
   }
@@ -85,7 +85,7 @@ function packetBytes(data: Buffer, offset: number): number | null {
 
 function readPacket(data: Buffer, result: RtcpResult): void {
   try {
-    // The library skips vectors of symbols, which report the losses.
+    // Parsed here, because the library skips vectors of symbols, which report the losses.
     if (isTransportCc(data)) {
       const arrivals = readTransportCc(data);
       if (arrivals) result.feedback.push({ kind: 'transport', arrivals });
@@ -119,7 +119,7 @@ function readPacket(data: Buffer, result: RtcpResult): void {
 const PAYLOAD_FEEDBACK = 206;
 const FULL_INTRA_REQUEST_FORMAT = 4;
 
-/** Detects FIR by its header; the library does not name it. */
+/** Detects a full intra request (FIR) by its header, because the library does not support it. */
 function isFullIntraRequest(data: Buffer): boolean {
   return data[1] === PAYLOAD_FEEDBACK && ((data[0] ?? 0) & 0x1f) === FULL_INTRA_REQUEST_FORMAT;
 }
@@ -135,7 +135,7 @@ function isTransportCc(data: Buffer): boolean {
 function readReport(report: RtcpRrPacket['reports'][number]): ReceptionReport {
   return {
     ssrc: report.ssrc,
-    // A signed 24-bit number, which the library reads as unsigned.
+    // The number has 24 bits and is signed, but the library reads it as unsigned.
     packetsLost: (report.packetsLost << 8) >> 8,
     highestSequence: report.highestSequence,
     jitter: report.jitter,
@@ -162,17 +162,17 @@ function readTransportFeedback(feedback: unknown): RtcpFeedback | null {
 export interface SenderReportFacts {
   ssrc: number;
   cname: string;
-  /** Epoch milliseconds of a time, and its RTP timestamp. */
+  /** Wall-clock time in epoch milliseconds, and the RTP timestamp of the same moment. */
   nowMs: number;
   rtpTimestamp: number;
   packets: number;
   payloadBytes: number;
 }
 
-/** Writes a compound packet of sender report and source description. */
+/** Writes a compound packet that consists of a sender report and a source description. */
 export function writeSenderReport(facts: SenderReportFacts): Buffer {
   const name = Buffer.from(facts.cname, 'utf8').subarray(0, 255);
-  // SSRC, item type, length, name, end; padded to a 32-bit word.
+  // SSRC, item type, length, name and end, padded to a 32-bit word.
   const chunkBytes = Math.ceil((4 + 2 + name.length + 1) / 4) * 4;
   const packet = Buffer.alloc(28 + 4 + chunkBytes);
   packet[0] = 0x80;
@@ -194,9 +194,8 @@ export function writeSenderReport(facts: SenderReportFacts): Buffer {
 }
 
 /**
- * Round trip of a reception report.
- * @returns milliseconds; null without a sender report, or with implausible clocks
- * Source: RFC 3550, 6.4.1.
+ * Round trip time from a reception report.
+ * @returns milliseconds; null: no sender report was received, or the clocks are implausible Source: RFC 3550, 6.4.1.
  */
 export function roundTripMs(report: ReceptionReport, nowMs: number): number | null {
   if (report.lastSenderReport === 0) return null;

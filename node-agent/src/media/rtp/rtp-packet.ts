@@ -1,5 +1,5 @@
 /**
- * Reads the RTP packets of GStreamer's payloaders (version 2, no padding, no extension) and sets their time.
+ * Reads the RTP packets of GStreamer's payloaders (version 2, no padding, no extension) and sets their timestamp.
  * Source: RFC 3550, 5.1.
  */
 
@@ -10,7 +10,7 @@ export interface RtpHeader {
   payloadType: number;
   sequence: number;
   timestamp: number;
-  /** Offset of the payload, bytes, after contributing sources and an extension. */
+  /** Offset of the payload in bytes; contributing sources and an extension precede it. */
   payloadOffset: number;
 }
 
@@ -40,7 +40,7 @@ export function writeRtpTimestamp(packet: Buffer, timestamp: number): void {
   packet.writeUInt32BE(timestamp, 4);
 }
 
-/** Whether sequence number a is newer than b, over the wrap. Source: RFC 1982 with 16 bits. */
+/** Whether sequence number a is newer than b, also when the numbers wrap. Source: RFC 1982 with 16 bits. */
 export function isNewerSequence(a: number, b: number): boolean {
   const distance = (a - b) & 0xffff;
   return distance !== 0 && distance < 0x8000;

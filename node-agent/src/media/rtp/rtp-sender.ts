@@ -22,7 +22,7 @@ export class TransportSequence {
   }
 }
 
-/** Largest padding, whose length is one byte (RFC 3550, 5.1). */
+/** Largest number of padding bytes; the length is stored in one byte (RFC 3550, 5.1). */
 const PADDING_BYTES = 255;
 
 /** Random initial values of a track on a peer connection. */
@@ -43,8 +43,8 @@ export interface OutgoingPacket {
 
 /**
  * Converts a payloader's packets into those of one track of one peer connection: own SSRC, payload type, contiguous
- * sequence numbers and timestamps, and the header extensions of the answer. With a ring, keeps sent packets for
- * retransmission.
+ * sequence numbers and timestamps, and the header extensions of the answer. If there is a ring, sent packets are stored
+ * in it for retransmission.
  */
 export class RtpSender {
   readonly identity: RtpIdentity;
@@ -64,25 +64,25 @@ export class RtpSender {
     this.#sequence = identity.firstSequence & 0xffff;
   }
 
-  /** Sets the extensions of the answer; no others are written. */
+  /** Sets the header extensions of the answer; other extensions are not written. */
   accept(extensions: ReadonlySet<ExtensionName>): void {
     this.#accepted = extensions;
   }
 
-  /** Counts for sender reports: packets, payload bytes, last RTP timestamp. */
+  /** Values for sender reports: number of packets and payload bytes, and the last RTP timestamp. */
   get sent(): { packets: number; payloadBytes: number; timestamp: number } {
     return { packets: this.#packets, payloadBytes: this.#payloadBytes, timestamp: this.#lastTimestamp };
   }
 
-  /** Maps a payloader's timestamp to this track. */
+  /** Converts a payloader's timestamp to a timestamp of this track. */
   mapTimestamp(timestamp: number): number {
     return (timestamp + this.identity.timestampOffset) >>> 0;
   }
 
   /**
-   * @param packet from the payloader; not changed, because other peer connections get it too
+   * @param packet packet of the payloader; it is not changed, because other peer connections use it too
    * @param values header extension values; the transport-wide number is added here
-   * @returns null for bytes that are no RTP packet
+   * @returns null: the bytes are not an RTP packet
    */
   wrap(
     packet: Buffer,
@@ -130,9 +130,10 @@ export class RtpSender {
   }
 
   /**
-   * A padding packet after the last packet of a frame; it has a sequence number, so it can be requested again.
-   * @param bytes of padding, 1–255
-   * @returns null inside a frame, where a receiver would treat it as a part of the picture
+   * Creates a padding packet after the last packet of a frame. It has a sequence number, so a receiver can request it
+   * again.
+   * @param bytes number of padding bytes, 1–255
+   * @returns null: the last frame is not complete, so a receiver would treat the padding as a part of the picture
    * Source: RFC 3550, 5.1.
    */
   pad(nowMs: number, bytes = PADDING_BYTES): Pick<OutgoingPacket, 'data' | 'transportSequence'> | null {
@@ -155,9 +156,9 @@ export class RtpSender {
   }
 
   /**
-   * Packets for a NACK within the ring's budget, each with a new transport-wide number.
+   * Packets that answer a NACK, limited by the ring's budget, each with a new transport-wide number.
    * @param lost sequence numbers that the receiver misses
-   * @returns `gone`: those that will never be sent again
+   * @returns `gone`: sequence numbers that will never be sent again
    */
   retransmit(
     lost: readonly number[],

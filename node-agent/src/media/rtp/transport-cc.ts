@@ -1,19 +1,19 @@
 /**
- * Parses transport-wide congestion control feedback. Never throws on remote bytes; an inconsistent packet is refused
- * as a whole, because all times after a misread part would be wrong.
- * Source: draft-holmer-rmcat-transport-wide-cc-extensions-01, 3.1.
+ * Parses transport-wide congestion control feedback. Never throws on remote bytes. An inconsistent packet is refused
+ * completely, because all times after a misread part would be wrong. Source:
+ * draft-holmer-rmcat-transport-wide-cc-extensions-01, 3.1.
  */
 
 import type { PacketArrival } from './rtcp.ts';
 
-/** Source of the layout: RFC 4585, 6.1, and the draft above. */
+/** Length of the RTCP header. Source of the layout: RFC 4585, 6.1, and the draft above. */
 const HEADER_BYTES = 4;
-/** SSRCs, base sequence number, status count, reference time, feedback count. */
+/** Length of SSRCs, base sequence number, status count, reference time and feedback count. */
 const FIXED_BYTES = 16;
-/** Milliseconds of the reference time's unit (3.1), and of a receive delta's (3.1.5). */
+/** Milliseconds per unit of the reference time (3.1), and per unit of a receive delta (3.1.5). */
 const REFERENCE_UNIT_MS = 64;
 const DELTA_UNIT_MS = 0.25;
-/** Bound of expanded packets: feedback about more than a second is useless. */
+/** Largest number of packets in a feedback, because feedback about more than a second is useless. */
 const MAX_PACKETS = 4096;
 
 enum Status {
@@ -24,7 +24,7 @@ enum Status {
 
 /**
  * @param packet one whole RTCP packet of type 205, format 15, with its header
- * @returns every reported packet in sending order; null when unreadable
+ * @returns every reported packet in sending order; null: the feedback is unreadable
  */
 export function readTransportCc(packet: Buffer): PacketArrival[] | null {
   if (packet.length < HEADER_BYTES + FIXED_BYTES) return null;
@@ -38,7 +38,7 @@ export function readTransportCc(packet: Buffer): PacketArrival[] | null {
     readChunk(packet.readUInt16BE(offset), count, statuses);
     offset += 2;
   }
-  // Signed, so that differences stay right when the reference wraps.
+  // Read as signed, so that differences stay right when the reference time wraps.
   let atMs = packet.readIntBE(16, 3) * REFERENCE_UNIT_MS;
   const arrivals: PacketArrival[] = [];
   for (const [index, status] of statuses.entries()) {
@@ -56,13 +56,13 @@ export function readTransportCc(packet: Buffer): PacketArrival[] | null {
   return arrivals;
 }
 
-/** Adds one 16-bit chunk; a vector may have surplus symbols at its end. */
+/** Adds the statuses of one 16-bit chunk. A vector may have unused symbols at its end. */
 function readChunk(chunk: number, count: number, statuses: Status[]): void {
   const left = count - statuses.length;
   if ((chunk & 0x8000) === 0) {
     const status = statusOf((chunk >> 13) & 0b11);
     const run = Math.min(left, chunk & 0x1fff);
-    // A run of length zero would make the loop endless.
+    // A run of length zero counts as one packet; otherwise the loop would never end.
     if (run === 0) statuses.push(Status.Missing);
     for (let i = 0; i < run; i++) statuses.push(status);
     return;
@@ -74,7 +74,7 @@ function readChunk(chunk: number, count: number, statuses: Status[]): void {
   }
 }
 
-/** The fourth symbol is reserved and has no time. */
+/** The fourth symbol is reserved and contains no time. */
 function statusOf(symbol: number): Status {
   if (symbol === 1) return Status.SmallDelta;
   return symbol === 2 ? Status.LargeDelta : Status.Missing;

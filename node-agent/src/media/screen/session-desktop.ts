@@ -10,13 +10,15 @@ import type { AppState } from '../worker/worker-messages.ts';
 
 export interface SessionDesktopEvents {
   forEachViewer(visit: (channels: ViewerChannels) => void): void;
-  /** An app window drew for the first time. @param watch number of the watch that saw it, from 0 */
+  /**
+   * Called when an app window has drawn for the first time. @param watch number of the watch that detected it, from 0
+   */
   onPresented(watch: number): void;
 }
 
 /**
- * Desktop facts for viewers: the app's state, pointer shape and mode, clipboard. Owner: the media session, which
- * opens it with the display connection and closes it first.
+ * State of the desktop for viewers: the app's state, the pointer's shape and mode, the clipboard. Owner: the media
+ * session, which opens it with the display connection and closes it before that connection.
  */
 export class SessionDesktop {
   readonly #x: XConnection;
@@ -33,7 +35,7 @@ export class SessionDesktop {
     this.#events = events;
   }
 
-  /** @throws when the display lacks a common X extension */
+  /** @throws when the display lacks a required X extension */
   static async open(x: XConnection, events: SessionDesktopEvents): Promise<SessionDesktop> {
     const desktop = new SessionDesktop(x, events);
     desktop.#cursor = await XCursor.open(x, (shape) =>
@@ -53,7 +55,7 @@ export class SessionDesktop {
 
   /**
    * Restarts the watch for an app's first window.
-   * @param onlyNew ignore existing windows
+   * @param onlyNew whether to ignore existing windows
    */
   async watchApp(watch: number, onlyNew: boolean): Promise<void> {
     this.#presented?.close();
@@ -70,7 +72,7 @@ export class SessionDesktop {
     this.#notify((channels) => channels.control({ type: 'app', state }));
   }
 
-  /** A viewer copied text. */
+  /** Called when a viewer copied text. */
   setClipboard(text: string): void {
     this.#clipboard?.set(text);
   }

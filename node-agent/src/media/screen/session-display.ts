@@ -3,14 +3,14 @@ import type { AgentMetrics } from '@footlight/protocol/telemetry';
 import type { ScreenSize } from '../../display/x11/x-screen.ts';
 import type { DisplayUpdate } from '../worker/worker-messages.ts';
 
-/** Effects that a change of sizes needs. */
+/** Functions that a change of sizes calls. */
 export interface SessionDisplayDeps {
   /** Changes the screen while its capture is stopped. */
   resizeScreen(size: ScreenSize): Promise<void>;
-  /** Size of the screen; null: no screen yet. */
+  /** Current size of the screen; null: there is no screen yet. */
   screenSize(): Promise<ScreenSize | null>;
   setScale(scale: number): Promise<void>;
-  /** Applies `picture` to the encoder; null: this encoder cannot resize while running. */
+  /** Applies `picture` to the encoder; null: this encoder cannot resize while it runs. */
   resizePicture: (() => void) | null;
 }
 
@@ -21,29 +21,29 @@ interface Sizes {
 }
 
 /**
- * Sizes of one session: of the display, and of the picture.
+ * The sizes of one session's display and picture.
  *
- * Rate control owns the picture's size (auto) until a size other than the launch size is requested, which pins it;
- * the launch size unpins it.
+ * Rate control decides the picture's size (auto), until another size than the launch size is requested. The requested
+ * size is then pinned. A request for the launch size unpins it.
  *
- * While an app shows only a window of a fixed size, the display has that size (`fitTo`), and the picture too unless
- * pinned. The display's own size is restored afterwards.
+ * While an app shows only a window of a fixed size, the display has the window's size (`fitTo`). The picture then has
+ * this size too, if no size is pinned. Afterwards the display's own size is restored.
  */
 export class SessionDisplay {
   readonly #launch: ScreenSize;
   readonly #deps: SessionDisplayDeps;
-  /** Size of the display. */
+  /** Current size of the display. */
   #render: ScreenSize;
-  /** Size of the display without a window's size. */
+  /** The display's own size, which it has without a window of a fixed size. */
   #base: ScreenSize;
-  /** Size of the display from a window; null: its own. */
+  /** Window size that the display has adopted; null: the display has its own size. */
   #fit: ScreenSize | null = null;
   #scale = 1;
-  /** null: auto. */
+  /** Pinned size of the picture; null: auto. */
   #pinned: ScreenSize | null = null;
-  /** Number of the newest withdrawn change. */
+  /** Number of the newest change that was withdrawn. */
   #withdrawn = -1;
-  /** The newest change made, with the sizes before it. */
+  /** The newest change that was made, with the sizes before it. */
   #made: { update: DisplayUpdate; before: Sizes } | null = null;
 
   constructor(launch: ScreenSize, deps: SessionDisplayDeps) {
@@ -53,13 +53,13 @@ export class SessionDisplay {
     this.#deps = deps;
   }
 
-  /** Sets the display's own size, for example of a console. */
+  /** Sets the display's own size, for example the size of a console. */
   found(size: ScreenSize): void {
     this.#render = size;
     this.#base = size;
   }
 
-  /** Size of the display without a window's size. */
+  /** The display's own size, which it has without a window of a fixed size. */
   get base(): ScreenSize {
     return this.#base;
   }
@@ -68,16 +68,16 @@ export class SessionDisplay {
     return this.#render;
   }
 
-  /** Requested size of the picture, or the size of a window's display; null: rate control decides. */
+  /** Size of the picture that was requested, or that a window of a fixed size has; null: rate control decides. */
   get picture(): ScreenSize | null {
     return this.#pinned ?? (this.#deps.resizePicture === null ? null : this.#fit);
   }
 
   /**
-   * Gives the display a window's size or its own; serialized with apply().
-   * @param size null: its own
+   * Sets the display to a window's size or to its own size; serialized with apply().
+   * @param size size of the window; null: the display's own size
    * @returns whether a size changed
-   * @throws when the display refuses it; the display then has its own size
+   * @throws when the display refuses the size; the display then has its own size
    */
   async fitTo(size: ScreenSize | null): Promise<boolean> {
     if (isSame(size ?? this.#base, this.#fit ?? this.#base)) return false;
@@ -95,7 +95,10 @@ export class SessionDisplay {
     }
   }
 
-  /** Serialized. @throws when it fails or is withdrawn; all sizes are restored */
+  /**
+   * Applies a change; changes are serialized. @throws when the change fails or is withdrawn; then all sizes are
+   * restored
+   */
   async apply(update: DisplayUpdate): Promise<void> {
     const { request, render, ui_scale, stream } = update;
     this.#refuseWithdrawn(request);
@@ -120,14 +123,14 @@ export class SessionDisplay {
     if (stream) this.#pin(isSame(stream, this.#launch) ? null : stream);
   }
 
-  /** Cancels a change: it is not started, or undone when running. */
+  /** Withdraws a change: if it is waiting, it is not started; if it is running, it is undone. */
   withdraw(request: number): void {
     this.#withdrawn = Math.max(this.#withdrawn, request);
   }
 
   /**
    * Undoes a change that was made before its withdrawal; serialized with apply().
-   * @returns false: that change was not made, or another one followed
+   * @returns false: this change was not made, or another change followed
    */
   async undo(request: number): Promise<boolean> {
     if (this.#made?.update.request !== request) return false;
@@ -139,7 +142,7 @@ export class SessionDisplay {
     return true;
   }
 
-  /** Never throws: if the screen cannot be restored, its actual size counts. */
+  /** Restores all sizes. Never throws: if the screen cannot be restored, its actual size is used from now on. */
   async #goBack(before: Sizes, { render, ui_scale }: DisplayUpdate): Promise<void> {
     if (render) {
       if (this.#fit) this.#base = before.render;
@@ -160,12 +163,15 @@ export class SessionDisplay {
     this.#deps.resizePicture?.();
   }
 
-  /** @throws when withdrawn; numbers grow, and all earlier ones are done or withdrawn */
+  /**
+   * @throws when the change was withdrawn. Numbers of changes increase, so all changes up to #withdrawn are done or
+   * withdrawn
+   */
   #refuseWithdrawn(request: number): void {
     if (request <= this.#withdrawn) throw new Error('the change was withdrawn');
   }
 
-  /** Sizes for viewers. @param picture its current size */
+  /** The sizes, as a message for viewers. @param picture the picture's current size */
   message(picture: ScreenSize): Display {
     return {
       type: 'display',
@@ -178,7 +184,7 @@ export class SessionDisplay {
     };
   }
 
-  /** Sizes for a window of metrics, only where they differ from the launch. */
+  /** The sizes for a window of metrics; only those that differ from the launch sizes. */
   metrics(): AgentMetrics {
     const metrics: AgentMetrics = {
       external_owner: this.#pinned ? 'pinned' : 'auto',
@@ -198,8 +204,9 @@ export class SessionDisplay {
   }
 
   /**
-   * Maps a point of the picture to the display. The input is in pixels of the launch size, as viewers send it. A
-   * display of another shape has bars, and a point on a bar maps to the nearest point of the display.
+   * Maps a point of the picture to the display. The point is in pixels of the launch size, as viewers send it. If the
+   * display has another aspect ratio, the picture has bars; a point on a bar is mapped to the nearest point of the
+   * display.
    */
   toDisplay(x: number, y: number): { x: number; y: number } {
     const picture = this.picture ?? this.#launch;
@@ -213,7 +220,7 @@ export class SessionDisplay {
   }
 }
 
-/** @param share part of the picture's side that the display takes, centred */
+/** @param share part of the picture's side that the display fills, centred */
 function along(at: number, side: number, share: number, pixels: number): number {
   const inPicture = side > 1 ? at / (side - 1) : 0;
   const inDisplay = Math.min(1, Math.max(0, (inPicture - (1 - share) / 2) / share));

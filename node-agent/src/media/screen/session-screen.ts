@@ -15,7 +15,7 @@ import { SessionWindows } from './session-windows.ts';
 
 export interface SessionScreenOptions {
   prepare: PrepareMessage;
-  /** File of the session's touch screen; null: the first contact of a viewer drives the pointer. */
+  /** Device file of the session's touch screen; null: the first contact of a viewer drives the pointer. */
   touchFile: DeviceFile | null;
   input: SessionInput;
   reports: MediaReports;
@@ -24,14 +24,14 @@ export interface SessionScreenOptions {
   forEachViewer(visit: (channels: ViewerChannels) => void): void;
   /** Runs a change of the screen while its capture is stopped. */
   withoutCapture(change: () => Promise<void>): Promise<void>;
-  /** Applies another size of the picture; null: this encoder cannot resize while running. */
+  /** Applies another size of the picture; null: this encoder cannot resize while it runs. */
   resizePicture: (() => void) | null;
   /** Size of the picture that rate control chose. */
   ratePicture(): ScreenSize;
 }
 
 /**
- * The display of one session as its media worker uses it: the connection, input and touch screen, desktop facts for
+ * The media worker's access to the display of one session: connection, input and touch screen, desktop state for
  * viewers, windows, and changes of size, one at a time.
  *
  * new → (open) → open → (freeze: windows are no longer followed) → (stop: touch screen and desktop are freed) →
@@ -45,9 +45,9 @@ export class SessionScreen {
   #drawing: XDrawing | null = null;
   #touchScreen: TouchScreen | null = null;
   #desktop: SessionDesktop | null = null;
-  /** null: the display keeps its size (console). */
+  /** null: windows are not followed, because the display cannot be resized (console). */
   #windows: SessionWindows | null = null;
-  /** Settles when the newest change of size is over. */
+  /** Settles when the newest change of size has ended. */
   #resizing: Promise<void> = Promise.resolve();
   #frozen = false;
 
@@ -89,13 +89,13 @@ export class SessionScreen {
     }
   }
 
-  /** Size of the picture: as requested or set by a window, else from rate control. */
+  /** Size of the picture: requested, set by a window, or chosen by rate control. */
   get picture(): ScreenSize {
     const { width, height } = this.#sizes.picture ?? this.#options.ratePicture();
     return { width, height };
   }
 
-  /** Whether a request or a window sets the size of the picture. */
+  /** Whether a request or a window, not rate control, decides the size of the picture. */
   get isPicturePinned(): boolean {
     return this.#sizes.picture !== null;
   }
@@ -104,7 +104,7 @@ export class SessionScreen {
     return this.#sizes.metrics();
   }
 
-  /** See XDrawing; false: the display is closed. */
+  /** See XDrawing.next(). @returns false: the display is closed */
   async nextDrawing(): Promise<boolean> {
     return (await this.#drawing?.next()) ?? false;
   }
@@ -134,7 +134,7 @@ export class SessionScreen {
     this.#desktop?.setClipboard(text);
   }
 
-  /** Raises and focuses an app's window; an unknown one is ignored. */
+  /** Raises and focuses an app's window; an unknown id is ignored. */
   useWindow(id: number): void {
     this.#windows?.use(id);
   }
@@ -147,12 +147,12 @@ export class SessionScreen {
     );
   }
 
-  /** Changes sizes after the earlier changes; the result is sent. */
+  /** Changes sizes after all earlier changes; the result is sent to the agent. */
   change(update: DisplayUpdate): void {
     this.#enqueue(() => this.#change(update));
   }
 
-  /** Cancels the change of that number, or undoes it. */
+  /** Withdraws the change with this number, or undoes it. */
   withdraw(request: number): void {
     this.#sizes.withdraw(request);
     this.#enqueue(async () => {
@@ -160,7 +160,7 @@ export class SessionScreen {
     });
   }
 
-  /** From now on, the display adopts the size of an app's only window. */
+  /** Starts to follow windows, so that the display adopts the size of an app's only window. */
   followWindows(): void {
     const { prepare, clock, send, forEachViewer } = this.#options;
     this.#windows = new SessionWindows({
@@ -179,7 +179,7 @@ export class SessionScreen {
     this.#windows?.close();
   }
 
-  /** Call when the viewers are closed and the input has released its keys. */
+  /** Must be called after the viewers are closed and the input has released its keys. */
   stop(): void {
     this.#touchScreen?.close();
     this.#desktop?.close();
@@ -198,14 +198,14 @@ export class SessionScreen {
     this.#resizing = this.#resizing.then(change);
   }
 
-  /** Never throws; sends the result. */
+  /** Runs one change. Never throws; the result is sent to the agent. */
   async #change(update: DisplayUpdate): Promise<void> {
     const { send } = this.#options;
     const { request } = update;
     try {
       await this.#sizes.apply(update);
     } catch (error) {
-      // A screen that could not be restored has yet another size.
+      // Reported again, because a screen that could not be restored has a third size.
       this.reportSizes();
       send({ type: 'display_done', request, error: errorText(error).slice(0, 256) });
       return;
@@ -214,7 +214,7 @@ export class SessionScreen {
     send({ type: 'display_done', request, error: null });
   }
 
-  /** Never throws. @param size null: the display's own size */
+  /** Sets the display to a window's size. Never throws. @param size null: the display's own size */
   async #fitWindow(size: ScreenSize | null): Promise<void> {
     if (this.#frozen) return;
     try {

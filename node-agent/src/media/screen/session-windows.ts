@@ -9,28 +9,29 @@ export interface SessionWindowsOptions {
   /** X display such as ":7". */
   display: string;
   clock: Clock;
-  /** Size of the display without a window's size. */
+  /** The display's own size, which it has without a window of a fixed size. */
   base(): ScreenSize;
-  /** The number of shown windows changed. */
+  /** Called when the number of shown windows changed. */
   onCount(count: number): void;
-  /** The windows that a person can choose from changed; at most WINDOWS_PER_SECOND times a second. */
+  /** Called when the list of windows that a person can choose changed; at most WINDOWS_PER_SECOND times a second. */
   onList(windows: readonly AppWindow[]): void;
-  /** Target size of the display; null: its own. May repeat a value. */
+  /** Called with the target size of the display; null: its own size. The same size may be passed again. */
   onFit(size: ScreenSize | null): void;
 }
 
 const LIST_PERIOD_MS = 1_000 / WINDOWS_PER_SECOND;
 
 /**
- * Follows the windows of a session's apps, lists them for viewers, and decides when the display takes a window's size.
+ * Follows the windows of a session's apps, lists them for viewers, and decides when the display adopts a window's size.
  *
- * opening → following → closed. Owns the windows' connection and two timers; close() frees them, also while it opens.
+ * opening → following → closed. Owns the windows' connection and two timers; close() frees them, even while open() is
+ * running.
  */
 export class SessionWindows {
   readonly #options: SessionWindowsOptions;
   readonly #rule = new WindowFit();
   #windows: XWindows | null = null;
-  /** null: not read yet. */
+  /** null: the windows were not read yet. */
   #shown: readonly NamedWindow[] | null = null;
   #list: readonly AppWindow[] = [];
   #listTimer: Timer | null = null;
@@ -44,7 +45,7 @@ export class SessionWindows {
 
   /** @throws when the display refuses another connection */
   async open(): Promise<void> {
-    // The session's other connection reports a lost display.
+    // Its loss is ignored, because the session's other connection reports a lost display.
     const x = await XConnection.open(this.#options.display, this.#options.clock, () => undefined);
     const windows = await XWindows.open(x, (shown) => {
       if (shown.length !== this.#shown?.length) this.#options.onCount(shown.length);
@@ -56,12 +57,12 @@ export class SessionWindows {
     else this.#windows = windows;
   }
 
-  /** The newest list that onList got. */
+  /** The list that was last passed to onList. */
   get list(): readonly AppWindow[] {
     return this.#list;
   }
 
-  /** Raises and focuses a window of the list; another one is ignored. */
+  /** Raises and focuses a window of the list; an unknown id is ignored. */
   use(id: number): void {
     if (this.#list.some((window) => window.id === id)) this.#windows?.use(id);
   }

@@ -1,45 +1,46 @@
 import type { ScreenSize } from '../../display/x11/x-screen.ts';
 import type { ShownWindow } from '../../display/x11/x-windows.ts';
 
-/** Time that a window must keep its size before the display takes it. */
+/** Time for which a window must keep its size before the display adopts it. */
 export const FIT_AFTER_MS = 1_000;
-/** How many times the display may take a window's size within FIT_PERIOD_MS. */
+/** Largest number of times that the display may adopt a window's size within FIT_PERIOD_MS. */
 export const MAX_FITS = 6;
 /**
- * A change of the display costs a keyframe and a jump of the picture; six a minute are bearable. Chosen, not
- * measured.
+ * Each change of the display needs a keyframe and makes the picture jump; six changes a minute are bearable. Chosen,
+ * not measured.
  */
 export const FIT_PERIOD_MS = 60_000;
-/** Least side of a window; smaller ones are not used as a picture, and some encoders refuse them. */
+/** Smallest side of a window whose size is adopted. Some encoders refuse smaller pictures. */
 const MIN_SIDE = 160;
-/** Share of the display above which a window fills it; terminals leave a part of a row and column free. */
+/** Share of the display above which a window fills the display. Terminals leave a part of a row and column free. */
 const NEARLY_WHOLE = 0.95;
 
 export interface FitStep {
-  /** Target size of the display; null: its own. */
+  /** Target size of the display; null: its own size. */
   fit: ScreenSize | null;
-  /** Time of the next decision without a window change; null: none. */
+  /** Time of the next decision if no window changes; null: no decision is due. */
   againAtMs: number | null;
 }
 
 /**
- * Decides which window's size the display takes: the only shown one, if it is an app's main window and does not fill
- * the display although the window manager asked it to. Otherwise the window would be in a corner of a black picture.
+ * Decides whether the display adopts a window's size. It does if only one window is shown, this is an app's main
+ * window, and it does not fill the display although the window manager requested it. Otherwise the window would be in a
+ * corner of a black picture.
  *
- * A size is taken after the window has rested, and a limited number of times; it is given up at once, so an app that
- * keeps changing its windows does not change the display. Pure.
- * Source: docs/sessions.md, "A window of a fixed size".
+ * A size is adopted after the window has kept it for some time, and only a limited number of times. The display returns
+ * to its own size at once. So an app that keeps changing its windows does not keep changing the display. Pure. Source:
+ * docs/sessions.md, "A window of a fixed size".
  */
 export class WindowFit {
   #fit: ScreenSize | null = null;
-  /** A candidate size, and since when it is unchanged. */
+  /** A size that may be adopted, and the time since which it is unchanged. */
   #candidate: { size: ScreenSize; sinceMs: number } | null = null;
-  /** Times at which the display took a size, newest last. */
+  /** Times at which the display adopted a size, newest last. */
   #taken: number[] = [];
 
   /**
-   * @param base size of the display without a window's size
-   * @param nowMs monotonic
+   * @param base the display's own size
+   * @param nowMs monotonic time
    */
   decide(windows: readonly ShownWindow[], base: ScreenSize, nowMs: number): FitStep {
     const size = wantedSize(windows, base);
@@ -63,7 +64,10 @@ export class WindowFit {
   }
 }
 
-/** A window that fills a display of its own size shows only by its hints whether it still has a fixed size. */
+/**
+ * If the display has adopted a window's size, the window fills it. Then only the window's hints show whether its size
+ * is still fixed.
+ */
 function wantedSize(windows: readonly ShownWindow[], base: ScreenSize): ScreenSize | null {
   const [window] = windows;
   if (!window || windows.length > 1 || !window.isMain) return null;
@@ -73,7 +77,7 @@ function wantedSize(windows: readonly ShownWindow[], base: ScreenSize): ScreenSi
   return width < MIN_SIDE || height < MIN_SIDE ? null : { width, height };
 }
 
-/** Encoders need even sides; the extra row or column is black. */
+/** Rounds the sides up to even numbers, which encoders need; the additional row or column is black. */
 function even({ width, height }: ScreenSize): ScreenSize {
   return { width: width + (width % 2), height: height + (height % 2) };
 }

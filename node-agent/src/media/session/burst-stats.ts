@@ -2,14 +2,12 @@ import { percentile } from '@footlight/platform';
 import type { AgentMetrics } from '@footlight/protocol/telemetry';
 import { type BurstWindow, MAX_FRAMES } from '../worker/capture-messages.ts';
 
-/**
- * Measurements of a session frame by frame, over short windows without gaps. Pure: facts and times in.
- */
+/** Measurements of a session for each frame, in short consecutive windows. Pure. */
 export class BurstStats {
   readonly #startedAtMs: number;
   readonly #windows: BurstWindow[] = [];
   #windowAtMs: number;
-  /** When the previous frame left the encoder; null: no frame did since the start. */
+  /** Time at which the previous frame left the encoder; null: no frame has left it since the start. */
   #lastOutMs: number | null = null;
   #frames = 0;
   #bytes = 0;
@@ -23,14 +21,14 @@ export class BurstStats {
     this.#windowAtMs = nowMs;
   }
 
-  /** A frame was captured. */
+  /** Called when a frame was captured. */
   captured(queueLevel: number): void {
     this.#queueLevelMax = Math.max(this.#queueLevelMax, queueLevel);
   }
 
   /**
-   * A frame left the encoder. Its dwell time in the queue ended when the previous frame left the encoder.
-   * @param encodeMs since its arrival at the queue; null when that was not seen
+   * Called when a frame left the encoder. Its time in the queue ended when the previous frame left the encoder.
+   * @param encodeMs time since the frame's arrival at the queue; null: the arrival was not seen
    */
   encoded(nowMs: number, bytes: number, encodeMs: number | null): void {
     this.#frames++;
@@ -43,12 +41,12 @@ export class BurstStats {
     this.#lastOutMs = nowMs;
   }
 
-  /** Frames that the queue or the encoder dropped. */
+  /** Called with the number of frames that the queue or the encoder dropped. */
   dropped(count: number): void {
     this.#dropped += count;
   }
 
-  /** Ends a window and starts the next one. @param rate of rate control now */
+  /** Ends a window and starts the next one. @param rate current values of rate control */
   endWindow(nowMs: number, rate: Pick<AgentMetrics, 'abr_setpoint_kbps' | 'gcc_estimate_kbps'>): void {
     const windowMs = Math.max(1, nowMs - this.#windowAtMs);
     const { abr_setpoint_kbps, gcc_estimate_kbps } = rate;

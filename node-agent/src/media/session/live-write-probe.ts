@@ -1,13 +1,13 @@
 import type { Timer } from '@footlight/platform';
 import type { MediaClock } from './media-clock.ts';
 
-/** Share of the launch bitrate that is written, and the times of both writes after the first frame. */
+/** Share of the launch bitrate to which the bitrate is lowered, and the times of both writes after the first frame. */
 const SHARE = 0.8;
 const DOWN_MS = 10_000;
 const BACK_MS = 17_000;
 
 /**
- * During a measurement, lowers the bitrate and restores it, so that LiveWrites can judge both changes. Owner: the media
+ * During a measurement, lowers the bitrate and restores it, so that LiveWrites can check both changes. Owner: the media
  * session; start() at the first frame, close() once.
  */
 export class LiveWriteProbe {

@@ -1,14 +1,14 @@
 import { type Clock, systemClock } from '@footlight/platform';
 
-/** The clock of a media worker: both times have fractions, because a frame at 240 fps lasts 4 ms. */
+/** The clock of a media worker. Both times have fractions of milliseconds, because a frame at 240 fps lasts 4 ms. */
 export interface MediaClock extends Clock {
-  /** Wall clock for viewers: epoch milliseconds with fractions. */
+  /** Wall-clock time for viewers, in epoch milliseconds with fractions. */
   nowMs(): number;
-  /** CLOCK_MONOTONIC in milliseconds with fractions: GStreamer's system clock. */
+  /** CLOCK_MONOTONIC in milliseconds with fractions, the time of GStreamer's system clock. */
   monotonicMs(): number;
 }
 
-/** CLOCK_MONOTONIC when performance.now() was 0. */
+/** Value of CLOCK_MONOTONIC at the time when performance.now() was 0. */
 const ORIGIN_MS = Number(process.hrtime.bigint()) / 1e6 - performance.now();
 
 /**
@@ -20,11 +20,11 @@ export const systemMediaClock: MediaClock = {
   nowMs() {
     const wallMs = performance.timeOrigin + performance.now();
     const systemMs = Date.now();
-    // The offset is from the start; after a change of the system clock, the coarse value is right.
+    // The offset was computed at the start. After a change of the system clock, the less exact value is used.
     return Math.abs(wallMs - systemMs) < 2 ? wallMs : systemMs;
   },
   monotonicMs() {
-    // Read several times per packet, so without a BigInt.
+    // Uses no BigInt, because it is called several times per packet.
     return ORIGIN_MS + performance.now();
   },
 };

@@ -13,7 +13,7 @@ export class MediaFailure extends Error {
   }
 }
 
-/** Events, log lines and the failure of one session in its media worker, on their way to the agent. */
+/** Sends events, log lines and the failure of one session from its media worker to the agent. */
 export class MediaReports {
   readonly #send: (message: WorkerMessage) => void;
   readonly #clock: MediaClock;
@@ -37,14 +37,14 @@ export class MediaReports {
     this.#send({ type: 'log', level, event, fields });
   }
 
-  /** Reports the first failure; no effect later, or after close(). */
+  /** Reports the first failure. No effect after the first failure, or after close(). */
   fail(code: MediaFailureCode, message: string): void {
     if (this.#failed || this.#closed) return;
     this.#failed = true;
     this.#send({ type: 'failure', failure_code: code, error: message });
   }
 
-  /** The session stops: errors from now on are not reported as failures. */
+  /** Called when the session stops: later errors are not reported as failures. */
   close(): void {
     this.#closed = true;
   }

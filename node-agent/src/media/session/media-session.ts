@@ -37,38 +37,46 @@ import { SessionVideo } from './session-video.ts';
 export interface MediaSessionOptions {
   prepare: PrepareMessage;
   clock: MediaClock;
-  /** Files of the session's gamepads; closed by stop(). */
+  /** Device files of the session's gamepads; closed by stop(). */
   padFiles: readonly DeviceFile[];
-  /** File of the session's touch screen; null: the first contact of a viewer drives the pointer. Closed by stop(). */
+  /**
+   * Device file of the session's touch screen; null: the first contact of a viewer drives the pointer. Closed by
+   * stop().
+   */
   touchFile: DeviceFile | null;
   /** Pipe to the agent's ring; null: the session is not recorded. */
   recording: Writable | null;
-  /** Pipe to the process that serves the files of the home; null: viewers get no files. */
+  /** Pipe to the process that serves the files of the home; null: file transfers are disabled. */
   files: Duplex | null;
   uuid(): string;
   random32(): number;
   send(message: WorkerMessage): void;
 }
 
-/** The interval of the agent's heartbeat: pages of the control plane show nothing newer. */
+/**
+ * Interval of the metrics. It equals the interval of the agent's heartbeat, because the control plane's pages do not
+ * update more often.
+ */
 const METRICS_MS = 5_000;
 /** Interval of a measurement. Source: docs/quality.md, "Verdicts". */
 const BENCH_METRICS_MS = 1_000;
 /**
- * Interval of the one timer for all polling. There is only one, because with a busy encoder each wake-up is expensive
- * (50 to 100 µs, docs/development.md, "Benches").
+ * Interval of the one timer for all polling. There is only one timer, because each wake-up is expensive while the
+ * encoder is busy (50 to 100 µs, docs/development.md, "Benches").
  */
 const POLL_MS = 250;
-/** Time limit for disposing the pipelines; a hanging encoder never ends, so the process exits without it. */
+/**
+ * Time limit for disposing the pipelines. A hanging encoder never ends, so the process exits without waiting longer.
+ */
 const DISPOSE_LIMIT_MS = withPatience(1_500);
 
 /**
- * One session in its media worker: connects its screen, picture, sound, rate control, input and viewers, each of
- * which owns what it opens.
+ * One session in its media worker: connects its screen, picture, sound, rate control, input and viewers. Each of these
+ * owns the resources that it opens.
  *
- * States: new → prepared → started → stopped; viewers are handled in all except the last. prepare() opens the display
- * and builds the pipelines, start() runs them, stop() tears down viewers, input devices, pipelines, display, in this
- * order. A failure is reported once; the remaining parts continue until stop().
+ * States: new → prepared → started → stopped; viewers are handled in all states except stopped. prepare() opens the
+ * display and builds the pipelines, start() runs them, stop() tears down viewers, input devices, pipelines, display, in
+ * this order. A failure is reported once; the remaining parts continue until stop().
  */
 export class MediaSession {
   readonly #options: MediaSessionOptions;
@@ -83,17 +91,17 @@ export class MediaSession {
   readonly #captures: SessionCaptures;
   readonly #peers: Peers;
   readonly #liveWrites: LiveWrites;
-  /** null: not a measurement, or one without the probe. */
+  /** null: this is not a measurement, or it does not include the probe. */
   readonly #probe: LiveWriteProbe | null;
-  /** Target of the encoder, kbit/s. */
+  /** Target bitrate of the encoder in kbit/s. */
   #targetKbps: number;
   readonly #recorder: SessionRecorder | null;
   readonly #files: ViewerFiles | null;
-  /** null: not prepared yet, or a session without sound. */
+  /** null: the session is not prepared yet, or has no sound. */
   #sound: SessionSound | null = null;
   #timers: Timer[] = [];
   #prepared = false;
-  /** Whether a viewer got an offer. */
+  /** Whether an offer was sent to a viewer. */
   #offered = false;
   /** The newest viewer that connected before the display was open. */
   #early: ViewerChannels | null = null;
@@ -225,8 +233,8 @@ export class MediaSession {
   }
 
   /**
-   * Opens the display and builds the pipelines. Viewers are handled in parallel: an offer needs neither, and its
-   * answer arrives in the meantime.
+   * Opens the display and builds the pipelines. Viewers are handled at the same time, because an offer needs neither
+   * display nor pipelines, and its answer can arrive during the preparation.
    * @throws MediaFailure
    */
   async prepare(): Promise<void> {
@@ -243,7 +251,7 @@ export class MediaSession {
     this.#early = null;
   }
 
-  /** Never throws; a capture that does not start is reported as a failure. */
+  /** Starts the pipelines. Never throws; a capture that does not start is reported as a failure. */
   async start(): Promise<void> {
     const { clock, prepare } = this.#options;
     if (!(await this.#video.start()) || this.#stopped) return;
@@ -288,7 +296,7 @@ export class MediaSession {
     }
   }
 
-  /** Tears everything down; never throws. @param reason end reason of the session */
+  /** Tears down all parts. Never throws. @param reason end reason of the session */
   async stop(reason: Open<SessionEndReason>): Promise<void> {
     if (this.#stopped) return;
     this.#stopped = true;
@@ -306,7 +314,7 @@ export class MediaSession {
     this.#gamepads.close();
     this.#screen.stop();
     this.#resolver.close();
-    // A hanging encoder must not delay the end; the process exits right after this.
+    // A hanging encoder must not delay the end. The process exits directly after this.
     const disposed = Promise.all([this.#video.dispose(), this.#sound?.dispose()]);
     const settled = disposed.catch(() => undefined);
     await within(this.#options.clock, DISPOSE_LIMIT_MS, settled, undefined);
@@ -353,7 +361,10 @@ export class MediaSession {
     }
   }
 
-  /** The wanted picture: frame rate and effort by rate control, the size also by a request or a window. */
+  /**
+   * The picture that should be encoded: rate control decides frame rate and effort, and the size if no request or
+   * window does.
+   */
   get #picture(): EncodedPicture {
     return { ...this.#rate.picture, ...this.#screen.picture };
   }

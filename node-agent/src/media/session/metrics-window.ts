@@ -6,12 +6,12 @@ export interface MetricsWindow {
   metrics: AgentMetrics;
 }
 
-/** Values per frame kept in a window (count); 240 fps for 10 s. */
+/** Largest number of values per frame in a window: 10 s at 240 fps. */
 const MAX_VALUES = 2400;
 
 /**
- * Measurements of one session over windows of about 5 s without gaps. Pure: facts and times in; takeWindow() returns
- * the wire's keys and starts the next window. Unmeasured keys are missing.
+ * Measurements of one session over consecutive windows of about 5 s. Pure. takeWindow() returns the metrics with the
+ * keys of the protocol and starts the next window. Values that were not measured are missing.
  */
 export class MetricsCollector {
   #startedAtMs: number;
@@ -32,7 +32,7 @@ export class MetricsCollector {
     this.#startedAtMs = nowMs;
   }
 
-  /** A frame was captured. @param atMs capture time, as reported to viewers */
+  /** Called when a frame was captured. @param atMs capture time, as reported to viewers */
   captured(atMs: number, queueLevel: number): void {
     this.#captured++;
     if (this.#lastCaptureMs !== null) keep(this.#ptsDeltasMs, atMs - this.#lastCaptureMs);
@@ -40,24 +40,24 @@ export class MetricsCollector {
     this.#queueLevelMax = Math.max(this.#queueLevelMax, queueLevel);
   }
 
-  /** The queue between capture and encoder dropped frames. */
+  /** Called when the queue between capture and encoder dropped frames. */
   queueDropped(count: number): void {
     this.#queueDrops += count;
   }
 
-  /** A frame was encoded. @param encodeMs null when its input was not seen */
+  /** Called when a frame was encoded. @param encodeMs null: the frame's input was not seen */
   encoded(bytes: number, encodeMs: number | null): void {
     this.#encoded++;
     this.#encodedBytes += bytes;
     if (encodeMs !== null) keep(this.#encodeMs, encodeMs);
   }
 
-  /** Frames that did not leave the encoder within half a second. */
+  /** Called with the number of frames that did not leave the encoder within half a second. */
   dropped(count: number): void {
     this.#dropped += count;
   }
 
-  /** Frames sent on all peer connections, and bytes before encryption. */
+  /** Called with the number of frames sent on all peer connections, and their bytes before encryption. */
   sent(frames: number, bytes: number): void {
     this.#sending = true;
     this.#rtpFrames += frames;

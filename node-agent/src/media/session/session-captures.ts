@@ -9,21 +9,21 @@ const MAX_ERROR_BYTES = 256;
 
 export interface SessionCapturesOptions {
   clock: MediaClock;
-  /** The graph of the running pipeline; null: there is none. */
+  /** The graph of the running pipeline; null: there is no pipeline. */
   graph(): Promise<string> | null;
-  /** null: there is no encoder. */
+  /** null: the session has no encoder. */
   encoderProps(): EncoderProps | null;
-  /** Rate control now. */
+  /** Current values of rate control. */
   rate(): AgentMetrics;
   answer(request: number, made: CaptureMade): void;
 }
 
 /**
- * Captures of one session in its media worker. They use measurements that the session makes anyway, and insert nothing
- * into the pipeline.
+ * Captures of one session in its media worker. They use measurements that the session makes anyway, and do not change
+ * the pipeline.
  *
- * idle → bursting → idle; the other kinds are answered at once. A newer burst replaces a running one, which then gets no
- * answer. Owner: the media session; close() at its end.
+ * idle → bursting → idle; captures of other kinds than a burst are answered at once. A newer burst replaces a running
+ * one, which then gets no answer. Owner: the media session; close() at its end.
  */
 export class SessionCaptures {
   readonly #options: SessionCapturesOptions;
@@ -34,7 +34,7 @@ export class SessionCaptures {
     this.#options = options;
   }
 
-  /** The running burst, which must be called for each frame; null: none runs. */
+  /** The running burst, whose methods must be called for each frame; null: no burst is running. */
   get burst(): BurstStats | null {
     return this.#burst;
   }

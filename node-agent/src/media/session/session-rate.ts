@@ -11,29 +11,29 @@ import type { MediaSettings } from './media-settings.ts';
 export interface SessionRateOptions {
   settings: MediaSettings;
   stream: StreamSpec;
-  /** Steps by which the running encoder can be made faster (count). */
+  /** Number of steps by which the running encoder can be made faster. */
   effortSteps: number;
   clock: MediaClock;
   setBitrate(kbps: number): void;
-  /** Sets size, frame rate or effort; applies with the next keyframe. */
+  /** Sets size, frame rate or effort; a new size starts with the next keyframe. */
   setPicture(level: LadderLevel): void;
   forceKeyframe(): void;
   path: { hold(): void; probe(kbps: number): void };
   event(name: AgentEventType, payload: Record<string, unknown>): void;
-  /** Queueing delay of the path that carries the picture, milliseconds, with each of its reports. */
+  /** Called with each report of the path that carries the picture. @param queueMs queueing delay in milliseconds */
   onQueue(queueMs: number): void;
 }
 
-/** The dwell times of the ladder (abr_ladder_*_dwell) count windows of a second. */
+/** Length of a window. The dwell times of the ladder (abr_ladder_*_dwell) are numbers of windows. */
 const WINDOW_MS = 1_000;
-/** 240 fps for one window. */
+/** Largest number of encode times per window, enough for 240 fps. */
 const MAX_ENCODE_TIMES = 240;
 /** Share of the launch bitrate below which the log reports congestion. */
 const CONGESTED_SHARE = 0.95;
 
 /**
- * Rate control of one session: reads the path that carries the picture, decides by RateControl and Ladder, and sets
- * encoder and path. Owner: the media session; close() once.
+ * Rate control of one session: reads the reports of the path that carries the picture, uses RateControl and Ladder for
+ * its decisions, and sets encoder and path. Owner: the media session; close() once.
  */
 export class SessionRate implements PathListener {
   readonly #options: SessionRateOptions;
@@ -56,23 +56,23 @@ export class SessionRate implements PathListener {
     this.#timer = options.clock.setInterval(() => this.#endWindow(), WINDOW_MS);
   }
 
-  /** Target of the encoder, kbit/s. */
+  /** Target bitrate of the encoder in kbit/s. */
   get setpointKbps(): number {
     return this.#control.setpointKbps;
   }
 
-  /** The ladder's picture; its size does not count while a size is pinned. */
+  /** The ladder's picture; its size is ignored while a size is pinned. */
   get picture(): LadderLevel {
     return this.#ladder.level;
   }
 
-  /** A frame left the encoder. @param encodeMs null when its input was not seen */
+  /** Called when a frame left the encoder. @param encodeMs null: the frame's input was not seen */
   encoded(encodeMs: number | null): void {
     if (encodeMs !== null && this.#encodeTimesMs.length < MAX_ENCODE_TIMES)
       this.#encodeTimesMs.push(encodeMs);
   }
 
-  /** Whether the current size was requested, so that the ladder keeps it. */
+  /** Sets whether the current size was requested, so that the ladder keeps it. */
   pin(pinned: boolean): void {
     this.#pinned = pinned;
   }
@@ -100,13 +100,13 @@ export class SessionRate implements PathListener {
     this.#apply(this.#control.probed(clean ? receivedKbps : null, nowMs), nowMs);
   }
 
-  /** Another connection, or none, carries the picture: its path is unknown. */
+  /** Called when another connection, or none, carries the picture, so that its path is unknown. */
   pathChanged(): void {
     this.#path = null;
     this.#control.reset();
   }
 
-  /** Rate control's metrics of a window; keys without information are missing. */
+  /** Rate control's metrics of a window; values that are unknown are missing. */
   metrics(): AgentMetrics {
     const { settings, stream } = this.#options;
     const { width, height, fps, speedBias, sizeRung } = this.#ladder.level;

@@ -6,9 +6,9 @@ import type { MediaReports } from './media-reports.ts';
 export interface SessionSoundOptions {
   /** PulseAudio server string of the session. */
   server: string;
-  /** Whether viewers hear the session. */
+  /** Whether viewers hear the session's sound. */
   audio: boolean;
-  /** Whether apps hear a viewer. */
+  /** Whether apps hear a viewer's microphone. */
   mic: boolean;
   monotonicMs(): number;
   reports: MediaReports;
@@ -16,8 +16,8 @@ export interface SessionSoundOptions {
 }
 
 /**
- * Both directions of one session's sound: the capture of its sound server, and a viewer's microphone. A failure of
- * the sound is reported once and does not end the session. Owner: the media session; start() once, dispose() once.
+ * Both directions of one session's sound: the captured sound of its sound server, and a viewer's microphone. A failure
+ * of the sound is reported once and does not end the session. Owner: the media session; start() once, dispose() once.
  */
 export class SessionSound {
   readonly #reports: MediaReports;
@@ -42,17 +42,17 @@ export class SessionSound {
     return this.#microphone !== null;
   }
 
-  /** Returns at once, because the picture does not wait for the sound. */
+  /** Starts the capture of the sound. Returns at once, because the picture does not wait for the sound. */
   start(): void {
     this.#audio?.start().catch((error: unknown) => this.#degrade(errorText(error)));
   }
 
-  /** Polls for errors; call a few times a second. */
+  /** Polls for errors; called a few times a second. */
   poll(): void {
     this.#audio?.poll();
   }
 
-  /** A packet of that viewer's microphone. */
+  /** Called with a packet of this viewer's microphone. */
   micPacket(pcId: string, packet: Buffer): void {
     this.#microphone?.packet(pcId, packet);
   }

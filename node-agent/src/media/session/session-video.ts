@@ -13,7 +13,7 @@ import { MediaFailure, type MediaReports } from './media-reports.ts';
 import type { MediaSettings } from './media-settings.ts';
 import type { MetricsCollector } from './metrics-window.ts';
 
-/** Frames lost between two polls that a viewer notices (count). */
+/** Smallest number of frames lost between two polls that is reported, because a viewer notices them. */
 const DROPS_WORTH_TELLING = 3;
 
 export interface SessionVideoOptions {
@@ -23,20 +23,20 @@ export interface SessionVideoOptions {
   clock: MediaClock;
   metrics: MetricsCollector;
   reports: MediaReports;
-  /** The currently wanted picture: size, frame rate and effort. */
+  /** The picture that should be encoded: size, frame rate and effort. */
   picture(): EncodedPicture;
   onFrame(frame: EncodedFrame): void;
-  /** The first frame left the encoder. */
+  /** Called when the first frame left the encoder. */
   onEncoding(): void;
-  /** The running burst capture, which is called for each frame; null: none runs. */
+  /** The running burst capture, whose methods must be called for each frame; null: no burst is running. */
   burst(): BurstStats | null;
 }
 
 /**
  * The encoded picture of one session: its pipeline, the watch over it, and its keyframes.
  *
- * new → (build) → built → (start) → running → disposed. A local session stays new: every call is legal there and has
- * no effect. Owner: the media session.
+ * new → (build) → built → (start) → running → disposed. A local session stays in the state new, in which every call is
+ * allowed and has no effect. Owner: the media session.
  */
 export class SessionVideo {
   readonly #options: SessionVideoOptions;
@@ -44,7 +44,7 @@ export class SessionVideo {
   readonly #keyframes = new KeyframeLimit();
   #keyframeTimer: Timer | null = null;
   #pipeline: VideoPipeline | null = null;
-  /** null: not started. */
+  /** null: the pipeline was not started. */
   #watch: EncoderWatch | null = null;
   #encoding = false;
   /** Whether the next keyframe starts another picture size. */
@@ -55,12 +55,12 @@ export class SessionVideo {
     this.#options = options;
   }
 
-  /** false: a local session, or not built yet. */
+  /** Whether the pipeline was built; false in a local session. */
   get isBuilt(): boolean {
     return this.#pipeline !== null;
   }
 
-  /** @param bitrateKbps first target @throws MediaFailure */
+  /** @param bitrateKbps first target of the encoder @throws MediaFailure */
   build(bitrateKbps: number): void {
     const { prepare, row, settings, clock } = this.#options;
     const { stream, encoder, display } = prepare;
@@ -94,7 +94,7 @@ export class SessionVideo {
     }
   }
 
-  /** Never throws. @returns false: the capture did not start, which is reported as a failure */
+  /** Starts the pipeline. Never throws. @returns false: the capture did not start, which is reported as a failure */
   async start(): Promise<boolean> {
     this.#watch = new EncoderWatch(this.#options.clock.monotonicMs(), withPatience(ENCODER_DEAD_MS));
     try {
@@ -127,7 +127,7 @@ export class SessionVideo {
     return this.#pipeline?.setBitrate(kbps) ?? true;
   }
 
-  /** Applies the wanted picture; its first keyframe is reported. */
+  /** Applies the picture that should be encoded; the first keyframe with it is reported. */
   usePicture(): void {
     this.#pipeline?.setPicture(this.#options.picture());
     this.#pictureChanged = true;
@@ -137,27 +137,27 @@ export class SessionVideo {
     this.#pipeline?.setPointerShown(shown);
   }
 
-  /** @throws what `work` throws. Without a pipeline `work` is not called. */
+  /** @throws the error of `work`. Without a pipeline `work` is not called */
   async withoutCapture(work: () => Promise<void>): Promise<void> {
     await this.#pipeline?.withoutCapture(work);
   }
 
-  /** See VideoPipeline; done at once while nothing is captured. */
+  /** See VideoPipeline; resolves at once while nothing is captured. */
   async captureDrawn(): Promise<void> {
     if (this.#encoding && !this.#disposed) await this.#pipeline?.captureDrawn();
   }
 
-  /** The graph of the pipeline; null: there is none. */
+  /** The graph of the pipeline; null: there is no pipeline. */
   graph(): Promise<string> | null {
     return this.#pipeline?.dot() ?? null;
   }
 
-  /** Current settings of the encoder; null: there is none. */
+  /** Current settings of the encoder; null: there is no encoder. */
   encoderProps(): EncoderProps | null {
     return this.#pipeline?.encoderProps() ?? null;
   }
 
-  /** Orders a keyframe now, or when the limit allows. */
+  /** Requests a keyframe from the encoder now, or as soon as the limit allows it. */
   forceKeyframe(): void {
     if (this.#keyframeTimer || this.#disposed) return;
     const waitMs = this.#keyframes.request(this.#options.clock.monotonicMs());
@@ -172,13 +172,13 @@ export class SessionVideo {
     }, waitMs);
   }
 
-  /** Orders no further keyframe. Call before the viewers are closed. */
+  /** Stops requesting keyframes. Must be called before the viewers are closed. */
   stop(): void {
     this.#disposed = true;
     this.#keyframeTimer?.cancel();
   }
 
-  /** May never settle, because an encoder can hang. */
+  /** Disposes the pipeline. May never settle, because an encoder can hang. */
   async dispose(): Promise<void> {
     await this.#pipeline?.dispose();
   }

@@ -3,8 +3,7 @@ import { readRtpHeader } from '../rtp/rtp-packet.ts';
 
 /**
  * The OBUs in the packets of one temporal unit, in order, without size fields.
- * @throws for inconsistent packets
- * Source: "RTP Payload Format For AV1", 4.
+ * @throws when the packets are inconsistent Source: "RTP Payload Format For AV1", 4.
  */
 export function depacketizeAv1(packets: readonly Buffer[]): Buffer[] {
   const obus: Buffer[] = [];
@@ -39,7 +38,7 @@ function elementsOf(payload: Buffer, count: number): Buffer[] {
   return elements;
 }
 
-/** OBUs as a parser's stream: each with its size, after a temporal delimiter. */
+/** Converts OBUs to the stream that a parser reads: a temporal delimiter, then each OBU with its size. */
 export function toObuStream(obus: readonly Buffer[]): Buffer {
   return Buffer.concat([
     Buffer.from([0x12, 0]),

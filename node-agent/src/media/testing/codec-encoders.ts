@@ -1,6 +1,7 @@
 /**
- * Importing this adds software encoders for H.265 and AV1 to the table, so that both codecs run end to end without a
- * GPU. The product does not import this; tests preload it into an agent that runs from source (see `codecPreload`).
+ * Importing this module adds software encoders for H.265 and AV1 to the table, so that tests can use both codecs end to
+ * end without a GPU. The product does not import it; tests preload it into an agent that runs from source (see
+ * `codecPreload`).
  *
  * Source: the pages of av1enc (plugin aom) and x265enc (plugin x265) in the GStreamer documentation.
  */
@@ -49,7 +50,7 @@ export const CODEC_ENCODERS: readonly EncoderRow[] = [
           'usage-profile': 'realtime',
           'cpu-used': 10,
           'end-usage': 'cbr',
-          // With the default 0, rate control cannot change the quantizer.
+          // With the default 0, rate control could not change the quantizer.
           'max-quantizer': 63,
           'lag-in-frames': 0,
           'keyframe-max-dist': { of: 'gop' },

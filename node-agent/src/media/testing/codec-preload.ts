@@ -2,12 +2,12 @@ import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { BUILT_ENTRIES_VARIABLE } from '../worker/child-entry.ts';
 
-/** Environment of agent processes that run from source with the test encoders. */
+/** Environment variables of agent processes that run from source with the test encoders. */
 export function codecPreload(): Record<string, string> {
   return preload('./codec-encoders.ts');
 }
 
-/** The same for a process whose encoder accepts a picture and returns none. */
+/** The same for a process whose encoder accepts a picture but never returns one. */
 export function hangingEncoderPreload(): Record<string, string> {
   return preload('./hanging-encoder.ts');
 }

@@ -5,7 +5,7 @@ import type { Codec } from '@footlight/protocol';
 import { readRtpHeader } from '../rtp/rtp-packet.ts';
 import { depacketizeAv1, toObuStream } from './av1-depacketizer.ts';
 
-/** Packets with length framing. Source: RFC 4571. */
+/** Packets, each with its length before it. Source: RFC 4571. */
 function framed(packets: readonly Buffer[]): Buffer {
   return Buffer.concat(
     packets.flatMap((packet) => {
@@ -16,7 +16,7 @@ function framed(packets: readonly Buffer[]): Buffer {
   );
 }
 
-/** Packets by frame (timestamp); the last frame may be incomplete and is dropped. */
+/** Groups packets by frame (timestamp). The last frame is dropped, because it may be incomplete. */
 export function framesOf(packets: readonly Buffer[]): Buffer[][] {
   const frames: Buffer[][] = [[]];
   for (const packet of packets) {
@@ -34,9 +34,9 @@ const DECODERS: Readonly<Record<Codec, string>> = {
 };
 
 /**
- * Decodes whole frames by GStreamer's depayloaders and decoders; AV1 by our depayloader.
- * @param packets RTP in order, starting with a keyframe
- * @returns the middle pixel of each picture, red green blue
+ * Decodes whole frames with GStreamer's depayloaders and decoders, and AV1 with the depayloader of these tests.
+ * @param packets RTP packets in order, starting with a keyframe
+ * @returns the middle pixel of each picture as red, green, blue
  */
 export async function decodeMiddles(
   codec: Codec,

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { removeDisplayFiles, reserveDisplay, socketMark } from '../../display/display-number.ts';
 
-/** A virtual display for tests, with a number that no concurrent session gets. */
+/** A virtual display for tests. Its number is reserved, so that no concurrent session uses it. */
 export interface TestDisplay {
   /** X display such as ":7". */
   name: string;
@@ -10,7 +10,7 @@ export interface TestDisplay {
   close(): Promise<void>;
 }
 
-/** @throws when Xvfb does not come up within 10 s */
+/** @throws when Xvfb does not start within 10 s */
 export async function startTestDisplay(width: number, height: number): Promise<TestDisplay> {
   const reserved = await reserveDisplay();
   if (reserved === null) throw new Error('no display number is free');

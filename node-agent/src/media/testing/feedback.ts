@@ -2,10 +2,10 @@
 
 import { EXTENSION_ID } from '../webrtc/rtp-extensions.ts';
 
-/** Offset of the receiver's clock. */
+/** Offset of the receiver's clock to the sender's, in milliseconds. */
 const RECEIVER_OFFSET_MS = 123_456;
 
-/** Transport-wide number of a packet; null: none. */
+/** Transport-wide sequence number of a packet; null: the packet has none. */
 export function transportSequence(data: Buffer): number | null {
   if (((data[0] ?? 0) & 0x10) === 0) return null;
   const end = 16 + data.readUInt16BE(14) * 4;
@@ -22,8 +22,8 @@ export function transportSequence(data: Buffer): number | null {
 }
 
 /**
- * Feedback about `count` packets from `base` on; null = not received. One chunk per packet and large deltas, for
- * simplicity.
+ * Feedback about `count` packets, starting with `base`; null: the packet was not received. For simplicity, each packet
+ * has its own chunk and a large delta.
  */
 export function writeTransportCc(
   base: number,
@@ -72,7 +72,7 @@ export function writeReceiverReport(
   return packet;
 }
 
-/** PLI: the receiver lost a picture. Source: RFC 4585, 6.3.1. */
+/** A picture loss indication (PLI): the receiver lost a picture. Source: RFC 4585, 6.3.1. */
 export function writePictureLoss(ssrc: number): Buffer {
   const packet = Buffer.alloc(12);
   packet.set([0x81, 206, 0, 2]);

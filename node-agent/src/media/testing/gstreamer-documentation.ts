@@ -1,11 +1,11 @@
 /**
- * Properties of the table's elements in the GStreamer documentation: type, range or values, unit, and whether they
- * can change while playing.
- * Source: the pages of the plugins openh264, va, nvcodec and vulkan, releases 1.22 to 1.28.
+ * Properties of the table's elements in the GStreamer documentation: type, range or values, unit, and whether they can
+ * change while the pipeline runs. Source: the pages of the plugins openh264, va, nvcodec and vulkan, releases 1.22 to
+ * 1.28.
  */
 
 export interface DocumentedProperty {
-  /** Lowest and highest number, or the names of an enum's values; missing for booleans. */
+  /** Smallest and largest number, or the names of an enum's values; missing for booleans. */
   takes?: readonly [number, number] | readonly string[];
   unit?: 'bit/s' | 'kbit/s' | 'kbit';
   live?: true;
@@ -48,7 +48,7 @@ const NVENC: Record<string, DocumentedProperty> = {
       'lossless',
       'lossless-hp',
     ]
-      // Since 1.24.
+      // The names p1 to p7 exist since 1.24.
       .concat(['p1', 'p2', 'p3', 'p4', 'p5', 'p6', 'p7']),
     live: true,
   },
@@ -59,7 +59,7 @@ const NVENC: Record<string, DocumentedProperty> = {
   zerolatency: { live: true },
 };
 
-/** By element name. */
+/** Properties by element name. */
 export const GSTREAMER_DOCUMENTATION: Readonly<Record<string, Readonly<Record<string, DocumentedProperty>>>> =
   {
     openh264enc: {

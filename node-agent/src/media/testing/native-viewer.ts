@@ -10,7 +10,7 @@ type Signal = Extract<WorkerMessage, { type: 'signal' }>['msg'];
 /** SSRC of the viewer's microphone. */
 export const MIC_SSRC = 0x0badcafe;
 
-/** The library omits the stream name in an answered line; browsers write it. */
+/** Adds the stream name, which the library omits in an answered line but browsers write. */
 function nameMicStream(answer: string): string {
   return answer.replace(/^a=mid:mic\r\n/m, `a=mid:mic\r\na=ssrc:${MIC_SSRC} cname:voice\r\n`);
 }
@@ -23,8 +23,8 @@ export interface ReceivedPacket {
 }
 
 /**
- * A viewer without a browser for tests of the media worker: answers the newest offer of one socket and records
- * decrypted RTP packets, the newest 4096.
+ * A viewer without a browser, for tests of the media worker. It answers the newest offer of one socket and records the
+ * newest 4096 decrypted RTP packets.
  */
 export class NativeViewer {
   readonly clientId: string;
@@ -41,14 +41,14 @@ export class NativeViewer {
   readonly #channels = new Map<ChannelName, datachannel.DataChannel>();
   readonly #waiters = new Set<() => void>();
   #state = 'new';
-  /** Received packets of the picture, and complete pictures (counts since the start). */
+  /** Number of received packets of the picture, and number of complete pictures, since the start. */
   received = 0;
   markers = 0;
   /** Called with each packet of the picture. */
   onVideo: (data: Buffer) => void = () => undefined;
   /** Edits the answer before it is sent. */
   editAnswer: (sdp: string) => string = (sdp) => sdp;
-  /** Edits a candidate in either direction; null drops it. */
+  /** Edits a candidate in either direction; null: the candidate is dropped. */
   editCandidate: (candidate: string, to: 'agent' | 'viewer') => string | null = (candidate) => candidate;
 
   constructor(worker: MediaWorker, conn: number, clientId: string) {
@@ -71,13 +71,13 @@ export class NativeViewer {
     return this.#pcId;
   }
 
-  /** State of the connection; connected only when its channels are open too. */
+  /** State of the connection. It is "connected" only when the channels are open too. */
   get state(): string {
     const canSend = [...this.#channels.values()].every((channel) => channel.isOpen());
     return this.#state === 'connected' && !canSend ? 'connecting' : this.#state;
   }
 
-  /** @param resume whether to request the existing connection */
+  /** @param resume whether to request that the existing connection is resumed */
   attach(conn = this.#conn, resume = false): void {
     this.#conn = conn;
     this.#worker.send({
@@ -117,7 +117,7 @@ export class NativeViewer {
     });
     return {
       get isClosed() {
-        // Kept, because an unreferenced channel is closed.
+        // The channel is stored, because an unreferenced channel is closed.
         return channel !== undefined && isClosed;
       },
     };
@@ -128,7 +128,7 @@ export class NativeViewer {
     this.#tracks.find((track) => track.mid() === 'video')?.sendMessageBinary(packet);
   }
 
-  /** Sends RTP of a microphone with MIC_SSRC. @returns false when the session has no microphone */
+  /** Sends an RTP packet of a microphone with MIC_SSRC. @returns false: the session has no microphone */
   sendMic(packet: Buffer): boolean {
     const track = this.#tracks.find((one) => one.mid() === 'mic');
     return track?.isOpen() ? track.sendMessageBinary(packet) : false;
@@ -139,25 +139,28 @@ export class NativeViewer {
     return this.video[0]?.data.readUInt32BE(8) ?? 0;
   }
 
-  /** Keyframes among the recorded packets (count). */
+  /** Number of keyframes among the recorded packets. */
   get keyframes(): number {
     return this.video.filter(({ data }) => isKeyframe('h264', [data])).length;
   }
 
-  /** Gaps in the sequence numbers of the recorded packets (count). */
+  /** Number of gaps in the sequence numbers of the recorded packets. */
   get gaps(): number {
     return this.video.filter(
       ({ sequence }, at) => at > 0 && ((sequence - (this.video[at - 1]?.sequence ?? 0)) & 0xffff) !== 1,
     ).length;
   }
 
-  /** Waits for a picture and the greeting. @throws as until() */
+  /** Waits for a picture and the greeting. @throws like until() */
   async untilPlaying(): Promise<void> {
     await this.until('connected with a picture', () => this.state === 'connected' && this.markers > 0);
     await this.until('greeted', () => this.control.some(({ type }) => type === 'hello'));
   }
 
-  /** Waits for a condition, checked at every received message. @throws after the limit, with the name */
+  /**
+   * Waits for a condition, which is checked at every received message. @throws after the limit; the error contains
+   * `what`
+   */
   until(what: string, holds: () => boolean, limitMs = 20_000): Promise<void> {
     return new Promise((resolve, reject) => {
       const look = () => {
@@ -189,7 +192,7 @@ export class NativeViewer {
 
   #answer(pcId: string, sdp: string): void {
     this.#pcId = pcId;
-    // A replaced connection keeps playing until the agent closes it.
+    // A replaced connection keeps playing until the agent closes it, so several connections may exist.
     const connection = new datachannel.PeerConnection(`viewer ${pcId}`, {
       iceServers: [],
       disableAutoNegotiation: true,

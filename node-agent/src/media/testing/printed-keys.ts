@@ -1,6 +1,6 @@
 import { KEY_CODES } from '@footlight/protocol/input';
 
-/** Rows of a PC keyboard, from the top, each from the left. */
+/** Keys of a PC keyboard: rows from the top, each row from the left. */
 const ROWS = [
   'Backquote Digit1 Digit2 Digit3 Digit4 Digit5 Digit6 Digit7 Digit8 Digit9 Digit0 Minus Equal IntlYen',
   'KeyQ KeyW KeyE KeyR KeyT KeyY KeyU KeyI KeyO KeyP BracketLeft BracketRight',
@@ -8,7 +8,7 @@ const ROWS = [
   'IntlBackslash KeyZ KeyX KeyC KeyV KeyB KeyN KeyM Comma Period Slash IntlRo',
 ].map((row) => row.split(' '));
 const HELD = [[], ['ShiftLeft'], ['AltRight']] as const;
-/** A dead key is typed before this letter. */
+/** For each dead key: the letter that is typed after it, and the character that both give. */
 const AFTER_DEAD: Readonly<Record<string, readonly [letter: string, both: string]>> = {
   '`': ['e', 'è'],
   '´': ['e', 'é'],
@@ -17,21 +17,21 @@ const AFTER_DEAD: Readonly<Record<string, readonly [letter: string, both: string
   '~': ['n', 'ñ'],
 };
 
-/** A key, its modifiers, and the character that is printed on it. */
+/** A key, its modifiers, and the character printed on the key. */
 export interface PrintedKey {
-  /** evdev codes, in the order in which they go down. */
+  /** evdev codes, in the order in which the keys are pressed. */
   codes: readonly number[];
-  /** KeyboardEvent.code, for the table. */
+  /** KeyboardEvent.code, for the test's title. */
   name: string;
-  /** The character that a dead key gives with the following letter. */
+  /** The printed character; for a dead key, the character that the following letter completes. */
   character: string;
-  /** Key of the letter after a dead key; null: an ordinary key. */
+  /** evdev code of the letter that follows a dead key; null: an ordinary key. */
   letter: number | null;
 }
 
 /**
- * Characters printed on the keys of a layout: alone, with Shift and with AltGr. Four rows each; ∅ = nothing, or a dead
- * key that few people know. Source: xkeyboard-config 2.35.
+ * Characters printed on the keys of a layout: without a modifier, with Shift and with AltGr. Each group has four rows.
+ * ∅: nothing is printed, or the dead key is rarely known. Source: xkeyboard-config 2.35.
  */
 export const PRINTED: Readonly<Record<string, readonly string[]>> = {
   us: [
@@ -196,7 +196,7 @@ export const PRINTED: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Keys of a layout that type a character, as in PRINTED. */
+/** Keys of a layout that type a character, according to PRINTED. */
 export function printedKeys(layout: string): PrintedKey[] {
   const rows = PRINTED[layout] ?? [];
   const keyOf = (letter: string) => {

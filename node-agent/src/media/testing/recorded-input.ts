@@ -16,7 +16,9 @@ export interface ConnectedChannels {
   sent: { channel: string; data: Buffer | string }[];
 }
 
-/** The input of a session whose display and gamepads only record, for tests of what its viewers send. */
+/**
+ * The input of a session whose fake display and gamepads only record it, for tests of the messages that viewers send.
+ */
 export class RecordedInput {
   readonly size = SIZE;
   readonly clock = new ManualClock();
@@ -28,9 +30,9 @@ export class RecordedInput {
   readonly windowUses: number[] = [];
   /** Layouts that the display supports in addition to its first one. */
   readonly layouts = new Set(['de', 'fr']);
-  /** How often waiting text was dropped (count). */
+  /** Number of times that waiting text was dropped. */
   dropped = 0;
-  /** Result of sending a message to a viewer. */
+  /** Result that send() returns for each message to a viewer. */
   outcome: SendResult = 'sent';
   readonly display: XInput;
   input: SessionInput;
@@ -75,7 +77,7 @@ export class RecordedInput {
     this.input.connect(this.display, null);
   }
 
-  /** A viewer whose input is active. */
+  /** Connects a viewer whose input is active. */
   connect(): ConnectedChannels {
     const sent: ConnectedChannels['sent'] = [];
     const channels = new ViewerChannels({
@@ -107,6 +109,6 @@ export class RecordedInput {
   }
 }
 
-/** A press or release of a key as a viewer sends it. */
+/** The message that a viewer sends when a key is pressed or released. */
 export const keyFrame = (code: number, down: boolean, seq = 1) =>
   Buffer.from(encodeKey({ seq, t: 0, code, down, locks: 0 }));

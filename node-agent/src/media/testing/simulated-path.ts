@@ -11,25 +11,25 @@ export interface Delivered {
   isPadding: boolean;
 }
 
-/** Bytes of UDP, IP and SRTP per packet. */
+/** Bytes of the UDP, IP and SRTP headers per packet. */
 const OVERHEAD_BYTES = 42;
 const FEEDBACK_MS = 60;
 const ONE_WAY_MS = 2;
 const REPORT_MS = 1_000;
 
 /**
- * A simulated link with a tail-drop queue and a receiver that sends transport-wide feedback, a receiver report each
- * second, and one for each gap, as browsers do. For tests of rate control in simulated time; advance() steps one
- * millisecond.
+ * A simulated link with a tail-drop queue, and a simulated receiver. Like a browser, the receiver sends transport-wide
+ * feedback, a receiver report each second, and a report for each gap. Used for tests of rate control in simulated time;
+ * advance() advances it by one millisecond.
  */
 export class SimulatedPath {
   kbps: number;
   readonly delivered: Delivered[] = [];
-  /** Packets dropped by the full queue (count). */
+  /** Number of packets that the full queue dropped. */
   dropped = 0;
-  /** Random loss after the queue, 0–1. */
+  /** Share of packets that are lost at random after the queue, 0-1. */
   loss = 0;
-  /** Longest delay of a busy receiver that reads rarely, milliseconds. */
+  /** Longest delay of a busy receiver, which reads only rarely, in milliseconds. */
   busyMs = 0;
   #unread: Buffer[] = [];
   #readsAtMs = 0;
@@ -92,7 +92,7 @@ export class SimulatedPath {
 
   #send(data: Buffer): boolean {
     const header = readRtpHeader(data);
-    // Skip RTCP, which is small.
+    // RTCP packets are not simulated, because they are small.
     if (!header || (header.payloadType >= 64 && header.payloadType < 96)) return true;
     const bytes = data.length + OVERHEAD_BYTES;
     if (this.#queuedBytes + bytes > this.#limitBytes) {

@@ -1,6 +1,9 @@
 import type { StreamSpec } from '@footlight/protocol/agent';
 
-/** The stream of tests: H.264 in 1280×720 at 60 fps and 8 Mbit/s, without sound, microphone and smaller sizes. */
+/**
+ * The stream of tests: H.264 with 1280×720 at 60 fps and 8 Mbit/s, without sound, without a microphone and without
+ * smaller sizes.
+ */
 export function testStream(over: Partial<StreamSpec> = {}): StreamSpec {
   return {
     width: 1280,

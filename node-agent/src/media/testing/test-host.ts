@@ -22,7 +22,7 @@ export const BUTTON_PRESS = 4;
 export const BUTTON_RELEASE = 5;
 
 const LIMIT_MS = 20_000;
-/** Recorded worker messages; viewers record the signals. */
+/** Worker messages that are recorded. Signals are not in the list, because the viewers record them. */
 const KEPT = [
   'prepared',
   'encoding',
@@ -40,19 +40,19 @@ const KEPT = [
 type Kept = (typeof KEPT)[number];
 type Said<T extends Kept = Kept> = Extract<WorkerMessage, { type: T }>;
 
-/** A window of an app with the keys and buttons that it received. */
+/** A window of an app, with the keys and buttons that the window received. */
 export interface AppWindow {
   readonly id: number;
   readonly events: XEvent[];
 }
 
 /**
- * Environment of media worker tests: a display, and workers that show it. Owner: the test file, which clears it after
- * each test and closes it at its end.
+ * Environment for tests of the media worker: a display, and workers that stream it. Owner: the test file, which clears
+ * the host after each test and closes it at the end.
  */
 export class TestHost {
   readonly display: TestDisplay;
-  /** An X client of the display, like an app. */
+  /** An X client of the display, which acts like an app. */
   readonly desktop: XConnection;
   readonly scratch: string;
   readonly size: { width: number; height: number };
@@ -73,14 +73,14 @@ export class TestHost {
     this.#pool = createMediaWorkerPool({ clock: systemClock, size: 1, ownIpc: false, env });
   }
 
-  /** @param env environment of the workers */
+  /** @param env environment variables of the workers */
   static async open(size = { width: 320, height: 240 }, env: Record<string, string> = {}): Promise<TestHost> {
     const display = await startTestDisplay(size.width, size.height);
     const desktop = await XConnection.open(display.name, systemClock, () => undefined);
     return new TestHost(display, desktop, size, env);
   }
 
-  /** A session whose worker has received nothing yet. */
+  /** Creates a session whose worker has received no message yet. */
   async session(): Promise<TestSession> {
     const worker = await this.#pool.acquire();
     await worker.warm;
@@ -89,14 +89,14 @@ export class TestHost {
     return session;
   }
 
-  /** A session whose worker shows the display. */
+  /** Creates a session whose worker streams the display. */
   async startSession(): Promise<TestSession> {
     const session = await this.session();
     await session.start();
     return session;
   }
 
-  /** A window of the display's size with the keyboard focus. */
+  /** Opens a window with the display's size and the keyboard focus. */
   async openWindow(): Promise<AppWindow> {
     const { client, root } = this.desktop;
     const id = client.AllocID();
@@ -134,7 +134,7 @@ export class TestHost {
   }
 }
 
-/** A session of a test host: its worker, recorded messages and viewers. */
+/** A session of a test host: its worker, the recorded messages, and its viewers. */
 export class TestSession {
   readonly worker: MediaWorker;
   readonly #host: TestHost;
@@ -148,9 +148,9 @@ export class TestSession {
   }
 
   /**
-   * Prepares the worker's session: H.264 in software, without sound, of the display's size, and without periodic
+   * Prepares the worker's session: H.264 in software with the display's size, without sound and without periodic
    * keyframes.
-   * @param stream overrides
+   * @param stream values that replace those defaults
    */
   prepare(stream: Partial<StreamSpec> = {}, over: Partial<Omit<PrepareMessage, 'stream'>> = {}): void {
     const { display, scratch, size } = this.#host;
@@ -182,12 +182,12 @@ export class TestSession {
     return this.#said.filter((message): message is Said<T> => message.type === type);
   }
 
-  /** Payloads of the worker's events of one name. */
+  /** Payloads of the worker's events with this name. */
   told(name: string): Record<string, unknown>[] {
     return this.heard('event').flatMap(({ event, payload }) => (event === name ? [payload] : []));
   }
 
-  /** @returns the first message of a type, received or awaited @throws after 10 s without one */
+  /** @returns the first message of a type; waits for it if necessary @throws after 10 s without this message */
   first<T extends Kept>(type: T): Promise<Said<T>> {
     return new Promise((resolve, reject) => {
       const [already] = this.heard(type);
@@ -207,14 +207,14 @@ export class TestSession {
     });
   }
 
-  /** A viewer that has not attached. */
+  /** Creates a viewer that is not attached yet. */
   viewer(clientId = ALICE, conn = 1): NativeViewer {
     const viewer = new NativeViewer(this.worker, conn, clientId);
     this.#viewers.push(viewer);
     return viewer;
   }
 
-  /** A viewer that shows the picture and was greeted. */
+  /** Creates a viewer that plays the picture and was greeted. */
   async watch(clientId = ALICE, conn = 1): Promise<NativeViewer> {
     const viewer = this.viewer(clientId, conn);
     viewer.attach();

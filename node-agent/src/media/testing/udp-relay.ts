@@ -4,11 +4,11 @@ import { seededRandom } from '@footlight/platform/testing';
 import { parseCandidate } from '../webrtc/candidates.ts';
 import type { NativeViewer } from './native-viewer.ts';
 
-/** Recorded datagrams (count). */
+/** Largest number of recorded datagrams. */
 const MAX_RECORDED = 20_000;
 const DRAIN_MS = 2;
 
-/** First IPv4 address of this machine except loopback, which WebRTC connections do not use. */
+/** First IPv4 address of this machine that is not loopback, because WebRTC connections do not use loopback. */
 export function lanAddress(): string {
   const own = Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
@@ -21,7 +21,7 @@ export function hostCandidate(address: string, port: number): string {
   return `candidate:1 1 UDP 2122317823 ${address} ${port} typ host`;
 }
 
-/** A UDP socket on an address that records its datagrams. */
+/** Binds a UDP socket to an address and records its datagrams. */
 export async function listenUdp(address: string): Promise<Socket> {
   const socket = createSocket('udp4');
   await new Promise<void>((resolve, reject) => {
@@ -32,12 +32,12 @@ export async function listenUdp(address: string): Promise<Socket> {
 }
 
 /**
- * Relays between one viewer and the agent's media; both know only the relay's addresses. Records the viewer's
- * datagrams and can replay them; can slow down and lose packets towards the viewer. Call wire() before the viewer
+ * Relays datagrams between one viewer and the agent's media; both sides know only the relay's addresses. Records the
+ * viewer's datagrams and can replay them. Can delay and drop packets to the viewer. Call wire() before the viewer
  * attaches.
  */
 export class UdpRelay {
-  /** Datagrams of the viewer, oldest first. */
+  /** Datagrams that the viewer sent, oldest first. */
   readonly recorded: Buffer[] = [];
   readonly #address: string;
   readonly #towardsAgent: Socket;
@@ -51,9 +51,9 @@ export class UdpRelay {
   #drainedAtMs = 0;
   #drainTimer: NodeJS.Timeout | null = null;
   readonly #random = seededRandom(1);
-  /** Loss towards the viewer, 0–1. */
+  /** Share of the packets to the viewer that are dropped, 0-1. */
   loss = 0;
-  /** Drops everything in both directions without notice. */
+  /** Whether all packets in both directions are silently dropped. */
   cut = false;
 
   private constructor(address: string, towardsAgent: Socket, towardsViewer: Socket) {
@@ -76,12 +76,12 @@ export class UdpRelay {
     return new UdpRelay(address, await listenUdp(address), await listenUdp(address));
   }
 
-  /** Port of the agent's connection; 0 when unknown. */
+  /** Port of the agent's connection; 0: unknown. */
   get agentPort(): number {
     return this.#agentPort;
   }
 
-  /** Limits the rate towards the viewer, with a tail-drop queue. */
+  /** Limits the rate of packets to the viewer, with a tail-drop queue. */
   limit(kbps: number, queueBytes: number): void {
     this.#limit = { kbps, queueBytes };
     this.#drainedAtMs = performance.now();
@@ -118,7 +118,7 @@ export class UdpRelay {
     const nowMs = performance.now();
     const earned = ((nowMs - this.#drainedAtMs) * (this.#limit?.kbps ?? 0)) / 8;
     this.#drainedAtMs = nowMs;
-    // An idle link saves up credit for at most one packet.
+    // An idle link may collect credit for at most one packet.
     this.#creditBytes = Math.min(this.#creditBytes + earned, Math.max(earned, 1500));
     for (let next = this.#queue[0]; next && next.length <= this.#creditBytes; next = this.#queue[0]) {
       this.#queue.shift();

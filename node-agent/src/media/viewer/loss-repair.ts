@@ -2,13 +2,13 @@ import type { Clock, Timer } from '@footlight/platform';
 import { isNewerSequence } from '../rtp/rtp-packet.ts';
 import type { OutgoingPacket, RtpSender } from '../rtp/rtp-sender.ts';
 
-/** A NACK within this time means that the path loses packets. */
+/** Time after a NACK during which the path counts as losing packets. */
 const LOSSY_MS = 2_000;
-/** Delay of that packet, so that one burst of losses does not hit both. */
+/** Delay of the additional small packet, so that one burst of losses does not affect both packets. */
 const TAIL_AFTER_MS = 3;
-/** The smallest padding that keeps the packet's length a multiple of 32 bits; its content does not matter. */
+/** The smallest padding that keeps the packet's length a multiple of 32 bits. Its content is not used. */
 const TAIL_PADDING_BYTES = 4;
-/** With a longer queue the last packet of a frame is late, not lost. */
+/** Queueing delay above which the last packet of a frame is probably late instead of lost. */
 const CALM_QUEUE_MS = 30;
 
 export interface RepairPath {
@@ -30,15 +30,15 @@ export interface LossRepairOptions {
 /**
  * Repairs losses of the picture for one viewer.
  *
- * Requested packets are sent again within the ring's budget. A packet that is too old for that gets a keyframe at once,
- * because the viewer's picture is frozen and the viewer may request a keyframe only seconds later. While packets are
- * lost, a small packet follows each frame, because the loss of a frame's last packet is otherwise visible only with the
- * next frame. Owner: the peer's media; close() once.
+ * Requested packets are sent again within the ring's budget. If a packet is too old to be sent again, a keyframe is
+ * made at once, because the viewer's picture is frozen and the viewer may request a keyframe only seconds later. While
+ * packets are lost, a small packet is sent after each frame. Otherwise a receiver would detect the loss of a frame's
+ * last packet only with the next frame. Owner: the peer's media; close() once.
  */
 export class LossRepair {
   readonly #options: LossRepairOptions;
   #nackAtMs: number | null = null;
-  /** First sequence number of the newest keyframe; null = none sent. */
+  /** First sequence number of the newest keyframe; null: no keyframe was sent. */
   #startSequence: number | null = null;
   #tail: Timer | null = null;
   readonly #tailIsDue = () => this.#sendTail();
@@ -47,7 +47,9 @@ export class LossRepair {
     this.#options = options;
   }
 
-  /** A packet of the picture was sent. @param startsKeyframe whether it starts a keyframe */
+  /**
+   * Called when a packet of the picture was sent. @param startsKeyframe whether the packet is the first of a keyframe
+   */
   sent({ sequence, marker }: Pick<OutgoingPacket, 'sequence' | 'marker'>, startsKeyframe: boolean): void {
     if (startsKeyframe) this.#startSequence = sequence;
     this.#tail?.cancel();
@@ -55,7 +57,7 @@ export class LossRepair {
       marker && this.#isLossy() ? this.#options.clock.setTimeout(this.#tailIsDue, TAIL_AFTER_MS) : null;
   }
 
-  /** Handles a NACK. @returns retransmitted packets (count) */
+  /** Handles a NACK. @returns the number of packets that were sent again */
   onNack(lost: readonly number[]): number {
     const { sender, clock, path, send, onKeyframeWanted } = this.#options;
     const nowMs = clock.monotonicMs();
@@ -73,7 +75,7 @@ export class LossRepair {
     this.#tail = null;
   }
 
-  /** Whether the picture depends on this packet: no keyframe was sent after it. */
+  /** Whether the picture depends on this packet, because no keyframe was sent after it. */
   #isNeeded(sequence: number): boolean {
     return this.#startSequence !== null && !isNewerSequence(this.#startSequence, sequence);
   }

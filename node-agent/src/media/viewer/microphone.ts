@@ -13,21 +13,24 @@ export interface MicrophoneOptions {
   onProblem(why: string): void;
 }
 
-/** Opus has 50 to 100 packets a second, or 400 of the shortest (2.5 ms, RFC 6716). */
+/**
+ * Limit of packets per second. Opus sends 50 to 100 packets a second, or 400 of the shortest ones (2.5 ms, RFC 6716).
+ */
 const MAX_PACKETS_PER_SECOND = 450;
-/** An Ethernet frame; a frame of Opus has at most 1,275 bytes (RFC 6716, 3.4). */
+/** Largest packet: an Ethernet frame. A frame of Opus has at most 1,275 bytes (RFC 6716, 3.4). */
 const MAX_PACKET_BYTES = 1_500;
 
 /**
  * A viewer's microphone: Opus over RTP → the source that apps record from. Only for sessions with a microphone.
  *
- * silent → (a packet) → opening → playing → (a packet of another connection) → opening … → closed. Each connection
- * has its own pipeline, because its numbers and times restart. Owner: the media session; close() once.
+ * silent → (a packet) → opening → playing → (a packet of another connection) → opening … → closed. Each connection has
+ * its own pipeline, because its sequence numbers and timestamps start at other values. Owner: the media session;
+ * close() once.
  */
 export class Microphone {
   readonly #options: MicrophoneOptions;
   readonly #rate = new RateWindow(MAX_PACKETS_PER_SECOND);
-  /** The audible connection. */
+  /** The connection whose microphone is heard; null: none. */
   #from: string | null = null;
   #pipeline: Pipeline | null = null;
   /** Serializes opening and closing of pipelines. */
@@ -38,7 +41,7 @@ export class Microphone {
     this.#options = options;
   }
 
-  /** A packet of the connection with the active input. Packets before the pipeline is open are lost. */
+  /** Called with a packet of the connection whose input is active. Packets before the pipeline is open are dropped. */
   packet(pcId: string, packet: Buffer): void {
     if (this.#closed || packet.length > MAX_PACKET_BYTES) return;
     if (readRtpHeader(packet)?.payloadType !== MIC_PAYLOAD_TYPE) return;
@@ -62,7 +65,7 @@ export class Microphone {
         await former?.dispose();
         if (pcId === null || pcId !== this.#from) return;
         const pipeline = await openPipeline(this.#options.server);
-        // Another connection may be active now.
+        // Checked, because another connection may be active now.
         if (pcId === this.#from) this.#pipeline = pipeline;
         else await pipeline.dispose();
       })
@@ -74,7 +77,7 @@ export class Microphone {
 async function openPipeline(server: string): Promise<Pipeline> {
   const pipeline = Pipeline.launch(
     [
-      // A bounded queue that drops the oldest: late sound is worse than lost sound.
+      // The queue is bounded and drops the oldest packets, because late sound is worse than lost sound.
       'appsrc name=packets is-live=true format=time do-timestamp=true max-buffers=50 leaky-type=downstream',
       `application/x-rtp,media=audio,encoding-name=OPUS,clock-rate=48000,payload=${MIC_PAYLOAD_TYPE}`,
       'rtpjitterbuffer latency=40 drop-on-latency=true do-lost=true',

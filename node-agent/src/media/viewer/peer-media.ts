@@ -38,9 +38,9 @@ export interface PeerMediaOptions {
   onKeyframeWanted(): void;
 }
 
-/** Sent and received since the last takeCounts(). */
+/** Numbers of sent and received packets and frames since the last takeCounts(). */
 export interface PeerMediaCounts {
-  /** Frames, packets, and bytes before encryption; marker packets count as frames. */
+  /** Number of frames and packets, and bytes before encryption. A packet with the marker counts as one frame. */
   frames: number;
   bytes: number;
   resent: number;
@@ -49,35 +49,35 @@ export interface PeerMediaCounts {
 
 interface PacedPacket {
   packet: Buffer;
-  /** Whether a keyframe starts with it. */
+  /** Whether the packet is the first of a keyframe. */
   isStart: boolean;
   captureTimeMs: number | null;
 }
 
 /**
- * RFC 3550, 6.2: the reduced minimum is 360 s over the bandwidth in kbit/s, less than a second from 360 kbit/s
- * on.
+ * Interval of sender reports. RFC 3550, 6.2: the reduced minimum in seconds is 360 divided by the bandwidth in kbit/s,
+ * so it is less than a second above 360 kbit/s.
  */
 const REPORT_MS = 1_000;
 /**
- * Times after connecting at which another keyframe is made while no feedback about the picture has arrived: a
- * keyframe that is sent before the viewer has its keys is lost, and not every viewer requests another one.
+ * Times after the connection at which another keyframe is made if no feedback about the picture has arrived. A keyframe
+ * that is sent before the viewer has its keys is lost, and not every viewer requests another one.
  */
 const KEYFRAME_AGAIN_MS = [150, 600] as const;
-/** RTCP packets of a viewer per second; a browser with heavy loss sends a tenth of that. */
+/** Limit of a viewer's RTCP packets per second. A browser with heavy loss sends a tenth of this number. */
 const RTCP_PER_SECOND = 500;
-/** The newest frame of a track: its RTP timestamp for this viewer, and when it was captured (monotonic). */
+/** The newest frame of a track: its RTP timestamp for this viewer, and its capture time (monotonic). */
 interface Newest {
   timestamp: number;
   capturedAtMs: number;
 }
 
 /**
- * Media of one peer connection: RTP out, RTCP both ways. The gate decides which frames go, the pacer when, the path
- * at which rate; repair sends lost packets again.
+ * Media of one peer connection: sends RTP, and sends and receives RTCP. The gate decides which frames are sent, the
+ * pacer when, and the path at which rate; repair sends lost packets again.
  *
- * States: idle → ready (a path exists, keys do not) → running → idle. From ready on the picture is kept from a
- * keyframe, which start() sends at once.
+ * States: idle → ready (a path exists, keys do not) → running → idle. In the state ready, a keyframe and the frames
+ * after it are stored, and start() sends them at once.
  *
  * hold() stops sending until the queue on the path is empty: waiting packets are dropped before they get a number, so
  * numbers stay contiguous. The next picture is a keyframe.
@@ -95,13 +95,13 @@ export class PeerMedia {
   readonly #rtcp = new RateWindow(RTCP_PER_SECOND);
   #audioAccepted = false;
   #running = false;
-  /** Whether any RTCP arrived. */
+  /** Whether any RTCP packet has arrived. */
   #heard = false;
   #lastVideo: Newest | null = null;
   #lastAudio: Newest | null = null;
   #timers: Timer[] = [];
   #counts: PeerMediaCounts = { frames: 0, bytes: 0, resent: 0, malformedRtcp: 0 };
-  /** Called with each change of the playout delay; set by the owner. */
+  /** Called when the playout delay changes; set by the owner. */
   onPlayoutChanged: (change: PlayoutChange) => void = () => undefined;
 
   constructor(options: PeerMediaOptions) {
@@ -112,7 +112,7 @@ export class PeerMedia {
     const identity = (ssrc: number, payloadType: number) => ({
       ssrc,
       payloadType,
-      // Far from the wrap, because some receivers misjudge a roll-over among their first packets.
+      // Far below 65,535, because some receivers misjudge a wrap of the sequence numbers among their first packets.
       firstSequence: random32() & 0x7fff,
       timestampOffset: random32(),
     });
@@ -147,7 +147,7 @@ export class PeerMedia {
     for (const owned of [video, audio]) owned?.track.onMessage((data) => this.#onRtcp(data));
   }
 
-  /** @param audio null when the viewer refused sound */
+  /** @param audio null: the viewer refused sound */
   accept(video: ReadonlySet<ExtensionName>, audio: ReadonlySet<ExtensionName> | null): void {
     this.#video.accept(video);
     this.#audioAccepted = audio !== null;
@@ -155,14 +155,14 @@ export class PeerMedia {
     if (audio) this.#audio?.accept(audio);
   }
 
-  /** A path exists and the key exchange runs: the encoder need not wait for it. */
+  /** Called when a path exists and the key exchange runs. A keyframe can be encoded during the key exchange. */
   ready(): void {
     if (this.#running || this.#gate.isKeeping) return;
     this.#gate.startKeeping();
     this.#options.onKeyframeWanted();
   }
 
-  /** Both sides have keys. */
+  /** Called when both sides have keys. */
   start(): void {
     if (this.#running) return;
     this.#running = true;
@@ -199,7 +199,7 @@ export class PeerMedia {
     this.path.hold();
   }
 
-  /** @returns the frame's RTP timestamp for this viewer; null when it was not sent */
+  /** Sends a frame. @returns the frame's RTP timestamp for this viewer; null: the frame was not sent */
   sendFrame(frame: EncodedFrame): number | null {
     const isStart = isKeyframe(this.#options.stream.codec, frame.packets);
     if (!this.#running) {
@@ -228,7 +228,7 @@ export class PeerMedia {
   sendAudio(audio: AudioPacket): void {
     if (!this.#running || this.path.isHeld || !this.#audio || !this.#audioAccepted) return;
     const { clock } = this.#options;
-    // Sound bypasses the pacer, because it is small and suffers most from waiting.
+    // Sound is not paced, because its packets are small and a delay is more noticeable than in the picture.
     const wrapped = this.#audio.wrap(
       audio.packet,
       { playoutDelay: this.#playoutDelay(), captureTimeMs: wallTimeOf(audio.capturedAtMs, clock) },
@@ -240,7 +240,7 @@ export class PeerMedia {
     this.#send(this.#options.audio, wrapped.data);
   }
 
-  /** The viewer reported a freeze. */
+  /** Called when the viewer reported a freeze. */
   onFreeze(): void {
     this.#reportPlayout(this.#playout.onFreeze(this.#options.clock.monotonicMs()));
   }
@@ -275,7 +275,7 @@ export class PeerMedia {
     this.#send(this.#options.video, data);
   }
 
-  /** Padding only when no picture waits. */
+  /** Sends padding, but only when no picture waits. */
   #pad(nowMs: number): boolean {
     const packet = this.#pacer.queuedBytes === 0 ? this.#video.pad(nowMs) : null;
     if (packet) this.#sendCounted(packet);
@@ -286,7 +286,7 @@ export class PeerMedia {
     try {
       owned?.track.sendMessageBinary(data);
     } catch {
-      // The track is closed; the connection's own event follows.
+      // Ignored: the track is closed, and an event of the connection follows.
     }
   }
 
@@ -303,7 +303,7 @@ export class PeerMedia {
     switch (feedback.kind) {
       case 'pli':
       case 'fir':
-        // A keyframe follows the drain anyway.
+        // During a drain no keyframe is requested, because the drain itself ends with a keyframe.
         if (!this.path.isHeld) this.#options.onKeyframeWanted();
         return;
       case 'nack':

@@ -30,21 +30,21 @@ import type { PathListener } from './viewer-path.ts';
 export interface PeersEvents {
   signal(conn: number, msg: AgentSignal): void;
   event(event: AgentEventType, payload: Record<string, unknown>): void;
-  /** Whether any connection is connected; at each change. */
+  /** Called at each change, with whether any connection is connected. */
   onViewer(connected: boolean): void;
   onKeyframeWanted(): void;
   onClipboard(text: string): void;
   onWindowUse(id: number): void;
-  /** A viewer that supports file transfers has opened its channel for them. */
+  /** Called when a viewer that supports file transfers has opened its channel for them. */
   onFilesChannel(channel: OwnChannel): void;
-  /** A viewer is ready for cursor, app state and other messages. */
+  /** Called when a viewer can receive the cursor, the app state and other messages. */
   onViewerReady(channels: ViewerChannels): void;
   onFirstOffer(): void;
-  /** Packets of the viewer with the active input. */
+  /** Called with each packet of the microphone of the viewer whose input is active. */
   onMicPacket(pcId: string, packet: Buffer): void;
-  /** Whether the viewer with the active input draws the pointer. */
+  /** Called with whether the viewer whose input is active draws the pointer. */
   onPointerDrawn(drawn: boolean): void;
-  /** Another connection, or none, carries the picture. */
+  /** Called when another connection, or none, carries the picture. */
   onPathChanged(): void;
   /** Path events of the connection that carries the picture. */
   path: PathListener;
@@ -59,7 +59,7 @@ export interface PeersOptions {
   random32(): number;
   resolver: LocalNameResolver;
   input: SessionInput;
-  /** Largest file that viewers may transfer, MiB; null: no file transfers. */
+  /** Largest file that viewers may transfer, in MiB; null: file transfers are disabled. */
   maxFileMb: number | null;
   events: PeersEvents;
 }
@@ -75,18 +75,19 @@ interface Attached extends AttachedSocket {
   readonly iceServers: readonly IceServer[];
 }
 
-/** Time for the last control message to leave before its connection closes. */
+/** Time that the last control message gets before its connection is closed. */
 const GOODBYE_MS = 150;
 
 /**
  * The peer connections of one session: one attached socket, one newest negotiation, and at most one older connection
- * that keeps playing until the newer one is connected or 10 s have passed. negotiation.ts decides, this class applies.
+ * that keeps playing until the newer one is connected or 10 s have passed. negotiation.ts makes the decisions, and this
+ * class applies them.
  *
- * detach closes nothing. Teardown: close() sends a last control message and closes all connections.
+ * A detach does not close a connection. Teardown: close() sends a last control message and closes all connections.
  */
 export class Peers {
   readonly #options: PeersOptions;
-  /** Oldest first. */
+  /** Connections with their channels, oldest first. */
   #viewers: Viewer[] = [];
   #attached: Attached | null = null;
   #newestPcId: string | null = null;
@@ -101,7 +102,7 @@ export class Peers {
     this.#bitrateKbps = options.stream.bitrate_kbps;
   }
 
-  /** The newest connected peer; null: none. */
+  /** The newest connected peer; null: no peer is connected. */
   get active(): Peer | null {
     return this.#active?.peer ?? null;
   }
@@ -123,7 +124,7 @@ export class Peers {
     if (this.#attached?.conn !== conn) return;
     if (msg.type === 'bye') this.#dropAll(decideBye(this.#negotiation));
     else if (msg.type === 'renegotiate') this.#renegotiate(msg.pc_id);
-    // An unknown connection was replaced.
+    // An answer for an unknown connection is ignored, because that connection was replaced.
     else if (msg.type === 'answer') this.#viewer(msg.pc_id)?.peer.answer(msg.sdp);
     else this.#viewer(msg.pc_id)?.peer.candidate(msg.candidate);
   }
@@ -151,23 +152,23 @@ export class Peers {
     this.#active?.peer.media.hold();
   }
 
-  /** Probes that path with padding up to a rate, kbit/s. */
+  /** Probes the picture's path with padding up to a rate in kbit/s. */
   probe(kbps: number): void {
     this.#active?.peer.media.path.probe(kbps);
   }
 
-  /** The encoder's target changed, kbit/s. */
+  /** Called when the encoder's target changed, in kbit/s. */
   setRate(bitrateKbps: number): void {
     this.#bitrateKbps = bitrateKbps;
     for (const { peer } of this.#viewers) peer.media.setRate(bitrateKbps);
   }
 
-  /** Counts of each connection since the last call. */
+  /** Numbers of packets and frames of each connection since the last call. */
   takeCounts(): PeerMediaCounts[] {
     return this.#viewers.map(({ peer }) => peer.media.takeCounts());
   }
 
-  /** Call a few times a second: releases the keys of a silent viewer, and reports a silent path. */
+  /** Called a few times a second: releases the keys of a silent viewer, and reports a path without events. */
   tick(): void {
     for (const { peer, channels } of this.#viewers) {
       channels.tick();
@@ -180,7 +181,7 @@ export class Peers {
     for (const { channels } of this.#viewers) visit(channels);
   }
 
-  /** @param reason for viewers over the control channel; sockets get session_ended */
+  /** @param reason sent to viewers over the control channel; their sockets get session_ended */
   async close(reason: 'session_ended' | 'idle_timeout' | 'error'): Promise<void> {
     this.#replaceTimer?.cancel();
     const hadViewers = this.#viewers.length > 0;
@@ -224,7 +225,7 @@ export class Peers {
     }
     const pcId = this.#options.uuid();
     this.#newestPcId = pcId;
-    // Cyclic: the events need the viewer, which needs the peer, which needs the events.
+    // Assigned later, because the events need the viewer, the viewer needs the peer, and the peer needs the events.
     let viewer: Viewer | null = null;
     const { stream, addresses, ports, clock, random32, resolver } = this.#options;
     const peer = new Peer({
@@ -251,7 +252,7 @@ export class Peers {
     this.#armReplacement();
   }
 
-  /** Rate control reads only the path that carries the picture. */
+  /** Reports of other paths are ignored, because rate control reads only the path that carries the picture. */
   #pathOf(peer: Peer): PathListener {
     const { path } = this.#options.events;
     const counts = () => this.#active?.peer === peer;
@@ -344,7 +345,7 @@ export class Peers {
     this.#electActive();
   }
 
-  /** Input and idle time follow the newest connected peer. */
+  /** Assigns input and idle time to the newest connected peer. */
   #electActive(): void {
     const pcId = electActive(this.#negotiation.connections);
     const active = pcId === null ? null : (this.#viewer(pcId) ?? null);
@@ -381,7 +382,7 @@ export class Peers {
     }
   }
 
-  /** Lets the last control message leave first. */
+  /** Closes a viewer's connection after its last control message was sent. */
   #dropSoon(viewer: Viewer): void {
     viewer.goodbye ??= this.#options.clock.setTimeout(() => this.#drop(viewer), GOODBYE_MS);
   }

@@ -1,18 +1,22 @@
-/** Frames kept for a connection without keys: the key exchange takes two round trips, here 200 ms at 60 fps. */
+/**
+ * Largest number of frames that are stored while a connection has no keys. The key exchange takes two round trips; this
+ * is 200 ms at 60 fps.
+ */
 const MAX_KEPT_FRAMES = 12;
 
 /**
- * Which frames of the picture go to one viewer. Pure.
+ * Decides which frames of the picture are sent to one viewer. Pure.
  *
- * States: closed → keeping (a path exists, keys do not) → open. No frame passes before a keyframe, because a viewer
- * could not decode it. While keeping, a keyframe and its followers are kept, and passed when the gate opens.
+ * States: closed → keeping (a path exists, keys do not) → open. Frames before the first keyframe are not sent, because
+ * a viewer could not decode them. In the state keeping, a keyframe and the frames after it are stored, and sent when
+ * the gate opens.
  */
 export class PictureGate<Frame> {
-  /** Oldest first; null = nothing is kept. */
+  /** Stored frames, oldest first; null: the gate is not in the state keeping. */
   #kept: Frame[] | null = null;
   #awaitsKeyframe = true;
 
-  /** Whether a frame other than a keyframe is useless. */
+  /** Whether the next frame must be a keyframe, because other frames cannot be decoded. */
   get awaitsKeyframe(): boolean {
     return this.#awaitsKeyframe;
   }
@@ -27,24 +31,24 @@ export class PictureGate<Frame> {
 
   keep(frame: Frame, isStart: boolean): void {
     if (!this.#kept) return;
-    // A newer keyframe replaces the older frames; a gap also needs a new keyframe.
+    // A newer keyframe replaces the older frames. If frames would be missing, a new keyframe is needed too.
     if (isStart || this.#kept.length >= MAX_KEPT_FRAMES) this.#kept = [];
     if (isStart || this.#kept.length > 0) this.#kept.push(frame);
   }
 
-  /** Ends the keeping. @returns the kept frames, oldest first */
+  /** Ends the state keeping. @returns the stored frames, oldest first */
   release(): Frame[] {
     const kept = this.#kept ?? [];
     this.#kept = null;
     return kept;
   }
 
-  /** A frame before the next keyframe was lost on purpose. */
+  /** Called when a frame was deliberately not sent, so that the next frame must be a keyframe. */
   needKeyframe(): void {
     this.#awaitsKeyframe = true;
   }
 
-  /** @returns whether the frame may be sent; a keyframe ends the wait */
+  /** @returns whether the frame may be sent; a keyframe ends the wait for a keyframe */
   passes(isStart: boolean): boolean {
     if (isStart) this.#awaitsKeyframe = false;
     return !this.#awaitsKeyframe;

@@ -36,32 +36,38 @@ export interface ViewerChannelsOptions {
   stream: StreamSpec;
   clock: MediaClock;
   input: SessionInput;
-  /** Largest file, MiB; null: this session has no files for viewers. */
+  /** Largest file in MiB; null: file transfers are disabled. */
   maxFileMb: number | null;
   send(channel: ChannelName, data: string | Buffer, maxBufferedBytes: number): SendResult;
   onClipboard(text: string): void;
-  /** The person switches to a window of the list. */
+  /** Called when the person switches to a window of the list. */
   onWindowUse(id: number): void;
   onFreeze(): void;
-  /** A protocol violation; the connection must be closed. */
+  /** Called after a protocol violation; the connection must then be closed. */
   onOffence(code: ControlErrorCode): void;
-  /** The control channel is open and greeted: send the current state. */
+  /** Called when the control channel is open and greeted; the current state must then be sent. */
   onReady(): void;
-  /** The viewer sent its capabilities. */
+  /** Called when the viewer sent its capabilities. */
   onGreeted(features: readonly string[]): void;
 }
 
-/** Messages of which only the newest counts while the channel is full. */
+/** Messages that are replaced by newer ones while the channel is full. */
 type Replaceable = 'cursor' | 'cursor_use' | 'clipboard' | 'windows';
 
-/** Time for a full channel (1 MiB) to drain at 80 Mbit/s; a waiting cursor is not noticed. */
+/**
+ * Interval of attempts to send. A full channel (1 MiB) drains in this time at 80 Mbit/s, and people do not notice a
+ * cursor that is this late.
+ */
 const FLUSH_MS = 100;
-/** 16 shapes of at most 64 KiB equal the limit of the channel's own buffer (1 MiB). */
+/**
+ * Largest number of waiting shapes: 16 shapes of at most 64 KiB equal the limit of the channel's own buffer (1 MiB).
+ */
 const MAX_PENDING_CURSORS = 16;
 
 /**
- * The three data channels of one viewer: input and motion in, timing and control both ways. Owner: Peers, next to the
- * viewer's connection; close() releases everything that the viewer holds.
+ * The data channels of one viewer: receives input and motion, and sends and receives control messages and timing.
+ * Owner: Peers, together with the viewer's connection. close() releases all keys and buttons that the viewer has
+ * pressed.
  */
 export class ViewerChannels {
   readonly #options: ViewerChannelsOptions;
@@ -73,19 +79,22 @@ export class ViewerChannels {
   readonly #freezes = new RateWindow(FREEZE_PER_SECOND);
   readonly #layouts = new RateWindow(LAYOUTS_PER_SECOND);
   readonly #windowUses = new RateWindow(WINDOW_USES_PER_SECOND);
-  /** The newest chosen layout, if it is not applied yet because this viewer's input is not active or over the rate. */
+  /**
+   * The newest chosen layout, if it is not applied yet because this viewer's input is not active or exceeds the rate
+   * limit.
+   */
   #layout: KeyboardLayout | null = null;
   #pending: AgentControl[] = [];
   #flushTimer: Timer | null = null;
-  /** Last sequence numbers by channel. */
+  /** Last sequence number per channel. */
   readonly #sequences = { input: 0, motion: 0 };
-  /** A copied text that waits because of the rate limit. */
+  /** A text that was copied in the session and waits because of the rate limit. */
   #copied: string | null = null;
   #active = false;
   #greeted = false;
   #closed = false;
   #viewerDrawsCursor = true;
-  /** Shapes in the viewer's cache, oldest first. */
+  /** Cursor shapes in the viewer's cache, oldest first. */
   readonly #shapesSent = new Set<number | string>();
 
   constructor(options: ViewerChannelsOptions) {
@@ -94,7 +103,7 @@ export class ViewerChannels {
     this.#state = new InputState({ ...size, maxPads, hasTouchScreen });
   }
 
-  /** Whether this viewer's input is active; the owner of the connections decides. */
+  /** Sets whether this viewer's input is active; the owner of the connections decides this. */
   setActive(active: boolean): void {
     if (this.#active && !active) this.releaseAll();
     if (active && !this.#active) this.#options.input.takeOver(this.#state.pads);
@@ -102,7 +111,7 @@ export class ViewerChannels {
     this.#setLayout();
   }
 
-  /** Whether the viewer draws the pointer; true by default. */
+  /** Whether the viewer draws the pointer. Default: true. */
   get drawsCursor(): boolean {
     return this.#viewerDrawsCursor;
   }
@@ -147,11 +156,11 @@ export class ViewerChannels {
     if (channel === 'control' && !this.#guard.control(data.length, nowMs)) this.#onMalformed(nowMs);
     else if (Buffer.byteLength(data) > CHANNELS[channel].maxMessageBytes) this.#onMalformed(nowMs);
     else if (channel === 'control') this.#onControl(data, nowMs);
-    // Text frames have no meaning on the binary channels.
+    // Text messages on the binary channels are ignored, because they have no meaning there.
     else if (typeof data !== 'string') this.#onBinary(channel, data, nowMs);
   }
 
-  /** A frame was sent to this viewer. */
+  /** Called when a frame was sent to this viewer. */
   onFrame(facts: FrameFacts): void {
     const timing = this.#timing.frame(facts);
     if (!timing) return;
@@ -159,7 +168,7 @@ export class ViewerChannels {
     this.#options.send('motion', Buffer.from(frame), MOTION_BUFFER_BYTES);
   }
 
-  /** Sends a control message; cursor and clipboard wait while the channel is full. */
+  /** Sends a control message. Messages about cursor and clipboard wait while the channel is full. */
   control(message: AgentControl): void {
     if (this.#closed) return;
     const replaceable = isReplaceable(message.type);
@@ -173,7 +182,7 @@ export class ViewerChannels {
     if (result === 'sent' && message.type === 'cursor') this.#noteShape(message.id);
   }
 
-  /** Sends a cursor shape and its use; a shape is sent once while it is in the viewer's cache. */
+  /** Sends the id of the cursor shape in use, and the shape itself if it is not in the viewer's cache. */
   cursor(shape: Extract<AgentControl, { type: 'cursor' }> | null): void {
     if (!this.#viewerDrawsCursor) return;
     const waits = this.#pending.some((message) => message.type === 'cursor' && message.id === shape?.id);
@@ -181,21 +190,24 @@ export class ViewerChannels {
     this.control({ type: 'cursor_use', id: shape?.id ?? null });
   }
 
-  /** Sends a copied text; over the rate only the newest is kept and sent later. A too long one is not sent. */
+  /**
+   * Sends a text that was copied in the session. Over the rate limit, only the newest text is stored and sent later. A
+   * text that is too long is not sent.
+   */
   clipboard(text: string): void {
     if (!fitsClipboard(text)) return;
     this.#copied = text;
     this.#sendCopied();
   }
 
-  /** Sends rumble of a pad, if the viewer's pad supports it. */
+  /** Sends rumble for a gamepad, if the viewer can play it. */
   rumble(index: number, { strong, weak, durationMs }: RumbleOrder): void {
     if (this.#closed || !this.#active || !this.#state.canRumble(index)) return;
     const message = { ...this.#stamp('input'), index, strong, weak, duration_ms: durationMs };
     this.#options.send('input', Buffer.from(encodeRumble(message)), MOTION_BUFFER_BYTES);
   }
 
-  /** Call a few times a second: releases the keys of a silent viewer and sends a delayed text. */
+  /** Called a few times a second: releases the keys of a silent viewer and sends a delayed text. */
   tick(): void {
     this.#sendCopied();
     this.#setLayout();
@@ -203,7 +215,7 @@ export class ViewerChannels {
   }
 
   releaseAll(): void {
-    // An inactive viewer's waiting text is dropped.
+    // Waiting text is dropped, because this viewer's input is no longer active.
     if (this.#active) this.#options.input.dropText();
     const actions = this.#state.release();
     if (actions.length > 0) this.#options.input.perform(actions);
@@ -300,18 +312,18 @@ export class ViewerChannels {
   }
 
   #hold(message: AgentControl): void {
-    // Waiting shapes are kept, because a later `cursor_use` may refer to them; other messages are replaced by newer
-    // ones.
+    // Waiting shapes are not replaced, because a later `cursor_use` may refer to them. Other messages are replaced by
+    // newer ones.
     if (message.type !== 'cursor') this.#pending = this.#pending.filter(({ type }) => type !== message.type);
     this.#pending.push(message);
     const shapes = this.#pending.filter(({ type }) => type === 'cursor');
-    // The shape in use is the newest.
+    // The oldest shape is dropped, because the shape in use is the newest one.
     if (shapes.length > MAX_PENDING_CURSORS)
       this.#pending = this.#pending.filter((waiting) => waiting !== shapes[0]);
     this.#flushTimer ??= this.#options.clock.setTimeout(() => this.#flush(), FLUSH_MS);
   }
 
-  /** Mirrors the viewer's cache, which evicts the oldest shape. */
+  /** Updates the copy of the viewer's cache, which evicts the oldest shape. */
   #noteShape(id: number | string): void {
     this.#shapesSent.add(id);
     const [oldest] = this.#shapesSent;

@@ -8,40 +8,44 @@ import { PROBE_MS } from '../rate/rate-control.ts';
 import { TransportFeedback } from '../rate/transport-feedback.ts';
 import { type PacketArrival, type ReceptionReport, roundTripMs } from '../rtp/rtcp.ts';
 
-/** Path events for the owner. */
+/** Receives the events of a path. */
 export interface PathListener {
-  /** With every feedback, and a few times a second. */
+  /** Called with every feedback, and a few times a second. */
   onPath(path: PathView, nowMs: number): void;
   onDrained(nowMs: number): void;
   onProbed(result: ProbeResult, nowMs: number): void;
 }
 
 export interface ViewerPathOptions {
-  /** Bitrate of the picture at the launch, kbit/s. */
+  /** Bitrate of the picture at the launch, in kbit/s. */
   launchKbps: number;
   /** Whether sound is offered. */
   audio: boolean;
   clock: Clock;
-  /** Sends one packet of padding and reports it by sent(). @returns false: none can be sent now */
+  /** Sends one padding packet and reports it by sent(). @returns false: padding is not possible now */
   sendPadding(nowMs: number): boolean;
-  /** The queue on the path is empty; called before the listener. */
+  /** Called when the queue on the path is empty, before the listener is called. */
   onDrained(): void;
 }
 
-/** Interval of the checks during a drain or probe; pictures come every 17 ms at 60 fps. */
+/** Interval of the checks during a drain or probe. It is shorter than the interval of pictures (17 ms at 60 fps). */
 const PATH_TICK_MS = 10;
 /** Time without a path event after which poll() triggers one. */
 const SILENT_PATH_MS = 100;
-/** Time since the last path event after which sending a picture triggers one, which saves a wake-up. */
+/**
+ * Time since the last path event after which the next picture also triggers a path event, because this needs no
+ * additional wake-up.
+ */
 const PATH_WITH_PICTURE_MS = 60;
-/** Padding packets per tick: enough for 8 Mbit/s without a burst (255 bytes each, RFC 3550, 5.1). */
+/** Largest number of padding packets per tick: enough for 8 Mbit/s without a burst (255 bytes each, RFC 3550, 5.1). */
 const MAX_PADDING_PER_TICK = 40;
-/** Sound's share of the estimate, kbit/s: 128 of Opus, with the headers of 100 packets a second. */
+/** Part of the estimate that sound uses, in kbit/s: 128 for Opus, and the headers of 100 packets a second. */
 const SOUND_KBPS = 160;
 
 /**
- * The path to one viewer: its estimate from feedback, a pause until its queue is empty (hold), and padding that tests a
- * higher rate (probe). Owner: the peer's media, which reports each packet and each feedback; close() once.
+ * The network path to one viewer: estimates its bandwidth from feedback, stops sending until its queue is empty (hold),
+ * and tests higher rates with padding (probe). Owner: the peer's media, which reports each packet and each feedback;
+ * close() once.
  *
  * States: calm → holding → calm, calm → probing → calm. A hold ends a probe.
  */
@@ -57,9 +61,9 @@ export class ViewerPath {
   #timer: Timer | null = null;
   #reportedAtMs = 0;
   #rttMs = 0;
-  /** Share of lost packets, 0–1; null = not measured. */
+  /** Share of lost packets, 0–1; null: not measured. */
   #lost: number | null = null;
-  /** Set by the owner. */
+  /** Listener of the path's events; the owner replaces it. */
   listener: PathListener = { onPath: () => undefined, onDrained: () => undefined, onProbed: () => undefined };
 
   constructor(options: ViewerPathOptions) {
@@ -67,12 +71,12 @@ export class ViewerPath {
     this.#estimate = new BandwidthEstimate(options.launchKbps + (options.audio ? SOUND_KBPS : 0));
   }
 
-  /** Round trip from receiver reports, milliseconds; 0 = not measured. */
+  /** Round trip time from receiver reports, in milliseconds; 0: not measured. */
   get rttMs(): number {
     return this.#rttMs;
   }
 
-  /** Metrics of the path; keys that are not measured are missing. */
+  /** Metrics of the path; values that were not measured are missing. */
   metrics(): AgentMetrics {
     const metrics: AgentMetrics = {};
     if (this.#rttMs > 0) metrics.rtt_ms = Math.round(this.#rttMs * 10) / 10;
@@ -80,18 +84,18 @@ export class ViewerPath {
     return metrics;
   }
 
-  /** Whether nothing may be sent. */
+  /** Whether sending is stopped by hold(). */
   get isHeld(): boolean {
     return this.#drain !== null;
   }
 
-  /** Facts for the picture, without the rate of sound. */
+  /** State of the path for the picture, without the rate of sound. */
   get view(): PathView {
     const view = this.#estimate.view;
     return view.kbps === null ? view : { ...view, kbps: Math.max(1, view.kbps - this.#soundKbps) };
   }
 
-  /** Rate and delay for retransmissions, sound included. */
+  /** Rate and delay for retransmissions, including sound. */
   get repair(): { kbps: number; rttMs: number; queueingDelayMs: number } {
     const { kbps, queueingDelayMs } = this.#estimate.view;
     return { kbps: kbps ?? this.#options.launchKbps, rttMs: this.#rttMs, queueingDelayMs };
@@ -102,7 +106,7 @@ export class ViewerPath {
     this.#hasSound = accepted;
   }
 
-  /** Packets may be sent from now on. */
+  /** Called when packets may be sent. */
   start(): void {
     this.#open = true;
   }
@@ -113,7 +117,7 @@ export class ViewerPath {
     this.#timer = null;
   }
 
-  /** Nothing is sent until the queue on the path has drained. */
+  /** Stops sending until the queue on the path has drained. */
   hold(): void {
     const nowMs = this.#options.clock.monotonicMs();
     this.#probe = null;
@@ -122,21 +126,21 @@ export class ViewerPath {
     this.#watch();
   }
 
-  /** Fills up with padding to a rate for PROBE_MS; the listener gets the result. */
+  /** Adds padding up to a rate for PROBE_MS; the listener receives the result. */
   probe(kbps: number): void {
     const nowMs = this.#options.clock.monotonicMs();
     this.#probe = { run: new ProbeRun(this.#estimate.view.queueingDelayMs, nowMs), kbps };
     this.#watch();
   }
 
-  /** A packet was sent. @param transportSequence null: the viewer did not accept the extension */
+  /** Called when a packet was sent. @param transportSequence null: the viewer did not accept the extension */
   sent(transportSequence: number | null, bytes: number): void {
     if (transportSequence === null) return;
     this.#transport.sent(transportSequence, this.#options.clock.monotonicMs(), bytes);
     this.#probe?.run.sent(transportSequence, bytes);
   }
 
-  /** A picture was handed to the pacer. */
+  /** Called when a picture was passed to the pacer. */
   onPicture(nowMs: number): void {
     if (nowMs - this.#reportedAtMs >= PATH_WITH_PICTURE_MS) this.#report(nowMs);
   }
@@ -155,7 +159,10 @@ export class ViewerPath {
     this.#report(nowMs);
   }
 
-  /** A receiver report about the picture. @returns the round trip, milliseconds; null: not in the report */
+  /**
+   * Handles a receiver report about the picture. @returns the round trip time in milliseconds; null: the report does
+   * not contain it
+   */
   onReport(report: ReceptionReport, nowMs: number): number | null {
     const rttMs = roundTripMs(report, this.#options.clock.nowMs());
     if (rttMs !== null) this.#rttMs = rttMs;
@@ -167,7 +174,7 @@ export class ViewerPath {
     return rttMs;
   }
 
-  /** Call a few times a second: triggers a path event if neither pictures nor reports did. */
+  /** Called a few times a second: triggers a path event if pictures and reports did not trigger one. */
   poll(): void {
     if (this.#open) this.#reportSilence(this.#options.clock.monotonicMs());
   }
@@ -190,7 +197,7 @@ export class ViewerPath {
     if (nowMs - this.#reportedAtMs >= SILENT_PATH_MS) this.#report(nowMs);
   }
 
-  /** Runs a timer only during a drain or probe, so that a calm session has no further wake-ups. */
+  /** Runs a timer only during a drain or probe, so that the process is not woken more often at other times. */
   #watch(): void {
     this.#timer?.cancel();
     this.#timer = null;
@@ -215,7 +222,7 @@ export class ViewerPath {
     this.listener.onDrained(nowMs);
   }
 
-  /** Sends the padding that the probe's rate lacks; the picture's packets count. */
+  /** Sends padding until the probe's rate is reached; the picture's packets are included in the rate. */
   #pad(nowMs: number): void {
     if (!this.#probe?.run.isSending) return;
     const { run, kbps } = this.#probe;

@@ -5,16 +5,16 @@ import type { AgentJob } from '../../jobs/agent-jobs.ts';
 import type { MediaWorker, MediaWorkerPool } from '../worker/worker-pool.ts';
 import { planWarmUp, type WarmUpTarget } from './warm-up-plan.ts';
 
-/** Time limit for the frames of one worker, enough even for a driver's first use. Chosen, not measured. */
+/** Time limit for the frames of one worker. It is enough even for the first use of a driver. Chosen, not measured. */
 const ENCODE_MS = 10_000;
-/** Time limit for a worker's exit after its channel was closed; it takes at most two seconds. */
+/** Time limit for a worker's exit after its channel was closed. The exit takes at most two seconds. */
 const EXIT_MS = 2_500;
 
 /** Current facts about the host that the warm-up needs. */
 export interface WarmUpHost {
-  /** Installed images of the catalog (count). */
+  /** Number of installed catalog images. */
   images: number;
-  /** Live sessions (count). */
+  /** Number of live sessions. */
   sessions: number;
   encoderFamily: EncoderFamily;
   encoders: readonly EncoderInfo[];
@@ -23,12 +23,13 @@ export interface WarmUpHost {
 }
 
 /**
- * The job template.warmup: starts and stops a media worker for each installed image, one after the other, and has each
- * encode a few frames with the encoder of the host's sessions. Does not touch the worker that is kept ready for a session.
+ * The job template.warmup: starts and stops a media worker for each installed image, one after the other, and each
+ * worker encodes a few frames with the encoder that the host's sessions use. The worker that is kept warm for the next
+ * session is not used.
  *
- * While a session is live, the run is deferred. Owner of its workers: each one has ended before the next one starts,
- * and before the run ends.
- * @param deps workers: a pool that keeps none ready
+ * While a session is live, the run is deferred. The job owns its workers: each worker has ended before the next one
+ * starts, and before the run ends.
+ * @param deps workers: a pool that keeps no worker ready
  */
 export function createEncoderWarmUp(deps: {
   workers: Pick<MediaWorkerPool, 'acquire'>;
@@ -38,7 +39,7 @@ export function createEncoderWarmUp(deps: {
 }): AgentJob {
   const { workers, clock, logger, host } = deps;
 
-  /** @throws when the worker does not start, or does not encode */
+  /** @throws when the worker does not start, or cannot encode */
   async function warm(target: WarmUpTarget, signal: AbortSignal): Promise<void> {
     const worker = await workers.acquire();
     const kill = () => worker.kill();
@@ -57,7 +58,7 @@ export function createEncoderWarmUp(deps: {
     }
   }
 
-  /** @returns null: it encodes */
+  /** @returns null: the worker can encode; otherwise the reason */
   function encode(worker: MediaWorker, { gpuIndex, codec }: WarmUpTarget): Promise<string | null> {
     const { encoderFamily, renderNode, settings } = host();
     const answered = new Promise<string | null>((resolve) => {

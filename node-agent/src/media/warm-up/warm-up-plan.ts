@@ -1,4 +1,4 @@
-/** Which encoder the warm-up of an image uses. Pure. */
+/** Decides which encoder is used to warm up an image. Pure. */
 import type { Codec, EncoderFamily } from '@footlight/protocol';
 import type { EncoderInfo } from '@footlight/protocol/agent';
 
@@ -10,10 +10,11 @@ export interface WarmUpTarget {
 
 /**
  * One target for each image. A session may be placed on any GPU whose encoder works, so the images are distributed over
- * them in turn. The codec is H.264, which every viewer can play, or else the first that works.
- * @param images count
- * @param family of the host's sessions
- * @returns empty when no encoder of the family works
+ * these GPUs. The codec is H.264, because every viewer can play it. If H.264 does not work, it is the first codec that
+ * works.
+ * @param images number of images
+ * @param family encoder family of the host's sessions
+ * @returns the targets; empty: no encoder of the family works
  */
 export function planWarmUp(
   images: number,

@@ -11,13 +11,22 @@ import { packetMaker } from '../encode/payloading.ts';
 import { readMediaSettings } from '../session/media-settings.ts';
 import type { WarmEncoderMessage } from '../worker/worker-messages.ts';
 
-/** The first frame loads the encoder, the next ones its code for reference frames. More frames were not measured. */
+/**
+ * Number of frames. The first frame loads the encoder, the next ones its code for reference frames. More frames were
+ * not measured.
+ */
 const FRAMES = 4;
-/** Per frame. The session itself reports an encoder that does not work. */
+/**
+ * Time limit per frame. If it passes, nothing is reported, because the session itself reports an encoder that does not
+ * work.
+ */
 const PULL_MS = 500;
-/** Per frame, if the driver was not used since the host's start. Below the limit of the whole warm-up (10 s). */
+/**
+ * Time limit per frame if the driver was not used since the host's boot. It is below the limit of the whole warm-up (10
+ * s).
+ */
 const COLD_PULL_MS = 8_000;
-/** Elements of a session's pipelines that the warm-up pipeline does not contain. */
+/** Elements of a session's pipelines that the pipeline of the warm-up does not contain. */
 const OTHERS = ['ximagesrc', 'pulsesrc', 'audioconvert', 'audioresample', 'opusenc', 'rtpopuspay'];
 const TARGET: EncodeTarget = {
   width: 640,
@@ -30,9 +39,9 @@ const TARGET: EncodeTarget = {
 };
 
 /**
- * Warms up a media worker: plugins are loaded when their first element is created, machine code is read from disk
- * when it first runs, and the WebRTC library starts its threads with its first connection. Uses no display, sound
- * server or network.
+ * Warms up a media worker, so that the session does not wait for work that is done only once: plugins are loaded with
+ * their first element, machine code is read from disk when it first runs, and the WebRTC library starts its threads
+ * with its first connection. Uses no display, sound server or network.
  * @throws when a GStreamer element is missing
  */
 export async function warmUp(): Promise<void> {
@@ -64,8 +73,8 @@ export async function warmEncoder({
 
 /**
  * Encodes FRAMES frames of a test picture.
- * @param pullMs limit for each frame
- * @returns false: they were not encoded in time
+ * @param pullMs time limit for each frame
+ * @returns false: the frames were not encoded in time
  */
 async function encodeFrames(
   row: EncoderRow,
@@ -75,7 +84,7 @@ async function encodeFrames(
 ): Promise<boolean> {
   const pipeline = Pipeline.launch(
     [
-      // Without EOS: OpenH264 reports an error for the empty frame that signals it.
+      // The source sends no end-of-stream, because OpenH264 reports an error for the empty frame that signals it.
       'videotestsrc',
       `video/x-raw,format=BGRx,width=${target.width},height=${target.height},framerate=${target.fps}/1`,
       'videoconvertscale',

@@ -1,6 +1,6 @@
 /**
- * Decides to which addresses a viewer may direct this host's UDP packets. Pure. A remote party chooses the addresses
- * in its candidates, so addresses of the host itself and of many receivers are refused.
+ * Decides to which addresses a viewer may make this host send UDP packets. Pure. A remote party chooses the addresses
+ * in its candidates, so addresses of this host and of several receivers (multicast, broadcast) are refused.
  */
 
 import { MAX_CANDIDATE_BYTES, MAX_CANDIDATES } from '@footlight/protocol/signal';
@@ -13,13 +13,13 @@ export interface ParsedCandidate {
   priority: number;
   address: string;
   port: number;
-  /** Everything after the port: "typ host …". */
+  /** The rest of the line after the port: "typ host …". */
   rest: string;
 }
 
 export type CandidateVerdict =
   | { kind: 'use'; candidate: ParsedCandidate }
-  /** A name that multicast DNS must resolve before its address can be judged. */
+  /** A name that must be resolved by multicast DNS before its address can be checked. */
   | { kind: 'resolve'; candidate: ParsedCandidate; name: string }
   | { kind: 'end' }
   | { kind: 'refuse'; why: 'malformed' | 'transport' | 'address' | 'surplus' };
@@ -30,7 +30,7 @@ const LOCAL_NAME = /^[A-Za-z0-9-]{1,63}\.local$/i;
 
 const REFUSED_RANGES = new Set(['loopback', 'linkLocal', 'multicast', 'unspecified', 'broadcast']);
 
-/** Judges one candidate line; "" is the end of candidates. */
+/** Checks one candidate line; "" means the end of candidates. */
 export function judgeCandidate(line: string): CandidateVerdict {
   if (line === '') return { kind: 'end' };
   if (line.length > MAX_CANDIDATE_BYTES) return { kind: 'refuse', why: 'malformed' };
@@ -45,7 +45,7 @@ export function judgeCandidate(line: string): CandidateVerdict {
     : { kind: 'refuse', why: 'address' };
 }
 
-/** @returns null for another form. Source: RFC 8839, 5.1. */
+/** @returns null: the line has another form. Source: RFC 8839, 5.1. */
 export function parseCandidate(line: string): ParsedCandidate | null {
   const match = CANDIDATE.exec(line);
   if (!match) return null;
@@ -63,22 +63,22 @@ export function parseCandidate(line: string): ParsedCandidate | null {
   };
 }
 
-/** Whether a text has a character below the space. */
+/** Whether a text contains a control character. */
 export function hasControls(text: string): boolean {
   for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) < 0x20) return true;
   return false;
 }
 
-/** The candidate as an attribute value, with an address in place of a name. */
+/** The candidate as an attribute value, with an address instead of a name. */
 export function candidateLine(candidate: ParsedCandidate, address = candidate.address): string {
   const { foundation, component, transport, priority, port, rest } = candidate;
   return `candidate:${foundation} ${component} ${transport} ${priority} ${address} ${port} ${rest}`;
 }
 
-/** False for names, and for addresses of this host or of several receivers. */
+/** Whether an address may be used; false for names, and for addresses of this host or of several receivers. */
 export function isAllowedAddress(address: string): boolean {
   if (!ipaddr.isValid(address) || address.includes('%')) return false;
-  // Resolvers read octal and shortened forms differently.
+  // Refused, because resolvers interpret octal and shortened forms differently.
   if (!address.includes(':') && !ipaddr.IPv4.isValidFourPartDecimal(address)) return false;
   const parsed = ipaddr.process(address);
   if (REFUSED_RANGES.has(parsed.range())) return false;
@@ -86,7 +86,10 @@ export function isAllowedAddress(address: string): boolean {
   return true;
 }
 
-/** IPv6 forms with an embedded IPv4 address reach that address through a translator. */
+/**
+ * IPv6 addresses with an embedded IPv4 address reach the IPv4 address through a translator, so this address is checked
+ * too.
+ */
 function isEmbeddedRefused(address: ipaddr.IPv6): boolean {
   const range = address.range();
   if (range !== 'rfc6145' && range !== 'rfc6052' && range !== '6to4') return false;
@@ -96,14 +99,14 @@ function isEmbeddedRefused(address: ipaddr.IPv6): boolean {
 }
 
 /**
- * Whether a candidate that the host has gathered may be offered: UDP only, no address that a viewer's host would
- * refuse, and of its own addresses the configured ones.
- * @param addresses null: all
+ * Whether a candidate that the host has gathered may be offered: it must use UDP, and its address must be allowed. Of
+ * the host's own addresses, only the configured ones are offered.
+ * @param addresses configured addresses; null: all
  */
 export function isOfferable(line: string, addresses: readonly string[] | null): boolean {
   const parsed = parseCandidate(line);
   if (parsed?.transport.toLowerCase() !== 'udp') return false;
-  // A relay's address is another machine's.
+  // The configured addresses do not matter for a relay, because its address belongs to another machine.
   if (!parsed.rest.startsWith('typ host')) return true;
   return isAllowedAddress(parsed.address) && (addresses === null || addresses.includes(parsed.address));
 }

@@ -4,7 +4,7 @@ import type { IceServer as NativeIceServer } from 'node-datachannel';
 const ICE_URL =
   /^(stun|turn|turns):(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+)(?::(\d{1,5}))?(?:\?transport=(udp|tcp))?$/;
 const DEFAULT_PORT = { stun: 3478, turn: 3478, turns: 5349 } as const;
-/** More servers only slow down gathering. */
+/** Largest number of servers; more would only slow down the gathering of candidates. */
 const MAX_SERVERS = 8;
 
 /**

@@ -2,17 +2,23 @@ import type { Clock } from '@footlight/platform';
 import multicastDns from 'multicast-dns';
 import { isAllowedAddress } from './candidates.ts';
 
-/** Time for an answer from the LAN. The viewer's other candidates do not wait for it. */
+/** Time limit for an answer from the LAN. The viewer's other candidates do not wait for this answer. */
 const LOOKUP_MS = 2_000;
-/** A browser has one name for each of its addresses; more names at once would flood the LAN. */
+/**
+ * Largest number of concurrent look-ups, because more would flood the LAN. A browser has one name for each of its
+ * addresses.
+ */
 const MAX_LOOKUPS = 8;
-/** Three repeats within the limit, because multicast packets may be lost (RFC 6762, 5.1). */
+/**
+ * Interval at which a query is repeated, three times within the limit, because multicast packets may be lost (RFC 6762,
+ * 5.1).
+ */
 const REPEAT_MS = 500;
 
 export interface LocalNameResolver {
   /**
-   * @returns the first allowed address; null after 2 s, for a refused address, with eight concurrent look-ups, and
-   * without multicast
+   * @returns the first allowed address; null: no answer within 2 s, the address is refused, eight other look-ups are
+   * running, or multicast is not available
    */
   resolve(name: string): Promise<string | null>;
   close(): void;
@@ -25,8 +31,8 @@ export function createLocalNameResolver(clock: Clock): LocalNameResolver {
 }
 
 /**
- * Multicast DNS look-ups of the names that browsers send in place of local addresses. The WebRTC library would use
- * the system's resolver, which does not resolve `.local` in most containers.
+ * Resolves the names that browsers send instead of local addresses, by multicast DNS. The WebRTC library would use the
+ * system's resolver, which does not resolve `.local` in most containers.
  */
 class MulticastResolver implements LocalNameResolver {
   readonly #clock: Clock;
@@ -45,7 +51,7 @@ class MulticastResolver implements LocalNameResolver {
     const lookup = this.#lookUp(name).finally(() => {
       this.#lookups.delete(name);
       this.#waiting.delete(name);
-      // Closed when unused, because the port is shared with other responders of the host.
+      // The socket is closed when it is not used, because other programs on the host share its port.
       if (this.#lookups.size === 0) this.close();
     });
     this.#lookups.set(name, lookup);
@@ -85,7 +91,7 @@ class MulticastResolver implements LocalNameResolver {
         if (waiting && isAllowedAddress(answer.data)) waiting(answer.data);
       }
     });
-    // Ignored: without a multicast route or a shared port, the look-up ends at its time limit.
+    // Errors are ignored: without a multicast route or a shareable port, the look-up ends at its time limit.
     socket.on('error', () => undefined);
     socket.on('warning', () => undefined);
     this.#socket = socket;

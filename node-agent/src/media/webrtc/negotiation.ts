@@ -1,24 +1,24 @@
 /**
- * The rules of a session's peer connections: when one is offered, resumed, replaced and closed. Pure: facts in, one
- * decision out; Peers applies it.
+ * The rules for a session's peer connections: when a connection is offered, resumed, replaced and closed. Pure; Peers
+ * applies the decisions.
  *
- * A connection is negotiated exactly once, so every change of the path is a new offer with a new pc_id. The former
- * connection plays on until the new one is connected (make before break).
- * Source: docs/media.md, "Connections of a viewer".
+ * A connection is negotiated exactly once, so every change of the path needs a new offer with a new pc_id. The former
+ * connection continues to play until the new one is connected (make before break). Source: docs/media.md, "Connections
+ * of a viewer".
  */
 
 import type { SignalErrorCode } from '@footlight/protocol';
 import { RENEGOTIATE_INTERVAL_MS } from '@footlight/protocol/signal';
 import type { PeerEnd, PeerFailure, PeerState } from './peer-state.ts';
 
-/** The socket whose messages count. */
+/** The socket whose messages are handled; messages of other sockets are ignored. */
 export interface AttachedSocket {
-  /** Increases with each socket. */
+  /** Number of the socket, which increases with each new socket. */
   readonly conn: number;
   readonly clientId: string;
-  /** Whether it got an offer. */
+  /** Whether an offer was sent to this socket. */
   readonly offered: boolean;
-  /** Whether a failed handshake was already retried for it. */
+  /** Whether a failed handshake was already retried for this socket. */
   readonly retried: boolean;
 }
 
@@ -26,23 +26,25 @@ export interface ViewerConnection {
   readonly pcId: string;
   readonly clientId: string;
   readonly state: PeerState;
-  /** Its last control message is on its way; then it is closed. */
+  /** Whether the connection's last control message is being sent, after which it is closed. */
   readonly leaving: boolean;
 }
 
 export interface Negotiation {
   readonly attached: AttachedSocket | null;
-  /** Oldest first. */
+  /** All connections, oldest first. */
   readonly connections: readonly ViewerConnection[];
-  /** pc_id of the newest offer, which may be closed already; null = none was made. */
+  /** pc_id of the newest offer, whose connection may be closed already; null: no offer was made. */
   readonly newestPcId: string | null;
-  /** Time of the viewer's last renegotiation that counted. */
+  /** Time of the viewer's last renegotiation that was accepted. */
   readonly renegotiatedAtMs: number;
 }
 
 export interface Offer {
   reason: 'first' | 'renegotiate' | 'takeover';
-  /** Connections to close before the offer: two negotiations at once would compete for the viewer. */
+  /**
+   * Connections to close before the offer is sent, because two concurrent negotiations would compete for the viewer.
+   */
   closes: string[];
   /**
    * Whether the host's candidates wait for the answer without a time limit, because an earlier answer on this socket
@@ -55,14 +57,14 @@ type Decision = { kind: 'ignore' } | { kind: 'offer'; offer: Offer };
 const IGNORE = { kind: 'ignore' } as const;
 
 /**
- * Decides the offer or resumption for a socket's hello.
- * @param resumePcId connection that the page still has; null = none
+ * Decides, after a socket's hello, whether to offer a new connection or to resume one.
+ * @param resumePcId connection that the page still has; null: it has none
  */
 export function decideAttach(
   { attached, connections }: Negotiation,
   { conn, clientId, resumePcId }: { conn: number; clientId: string; resumePcId: string | null },
 ): Decision | { kind: 'resume'; pcId: string } {
-  // Socket numbers grow; a message of an older one is late.
+  // Socket numbers increase, so a message with a lower number is late and ignored.
   if (attached !== null && conn <= attached.conn) return IGNORE;
   const resumable = connections.some(
     (own) =>
@@ -73,21 +75,21 @@ export function decideAttach(
   return { kind: 'offer', offer: offerOf(connections, isTakeover ? 'takeover' : 'renegotiate', false) };
 }
 
-/** A viewer's request for a new connection, from the attached socket. */
+/** Decides about the attached viewer's request for a new connection. */
 export function decideRenegotiate(negotiation: Negotiation, pcId: string, nowMs: number): Decision {
   const { attached, connections, newestPcId, renegotiatedAtMs } = negotiation;
-  // A former connection was replaced; the newer offer answers the request.
+  // The request is about a connection that was replaced. The newer offer already answers it.
   if (attached === null || pcId !== newestPcId) return IGNORE;
   if (nowMs - renegotiatedAtMs < RENEGOTIATE_INTERVAL_MS) return IGNORE;
   return { kind: 'offer', offer: offerOf(connections, 'renegotiate', attached.offered) };
 }
 
-/** Connections that a leaving viewer closes: all of its page. */
+/** Connections to close when a viewer leaves: all connections of its page. */
 export function decideBye({ attached, connections }: Negotiation): string[] {
   return connections.filter(({ clientId }) => clientId === attached?.clientId).map(({ pcId }) => pcId);
 }
 
-/** Connections that a newly connected one replaces. takenOver = of another page, which must be told. */
+/** Connections that a newly connected one replaces. takenOver: connections of another page, which must be informed. */
 export function decideConnected(
   { connections }: Negotiation,
   pcId: string,
@@ -100,9 +102,9 @@ export function decideConnected(
 }
 
 /**
- * What follows the end of a connection, which is no longer in the list.
- * @returns error: for the viewer; offer: a failed handshake is retried once per socket, because the WebRTC library may
- *   have read the viewer's certificate before its answer
+ * Decides what to do after the end of a connection, which is no longer in the list.
+ * @returns error: a message for the viewer; offer: a new offer, because a failed handshake is retried once per socket.
+ * A handshake can fail if the WebRTC library has read the viewer's certificate before its answer
  */
 export function decideEnd(
   { attached, connections, newestPcId }: Negotiation,
@@ -116,15 +118,15 @@ export function decideEnd(
 }
 
 /**
- * Ends a replacement that has taken MAKE_BEFORE_BREAK_MS.
- * @returns connections to close; failed = the viewer must be told that the new connection did not come up
+ * Ends a replacement that is not finished after MAKE_BEFORE_BREAK_MS.
+ * @returns closes: connections to close; failed: whether the viewer must be informed that the new connection failed
  */
 export function decideReplacement({ connections, newestPcId }: Negotiation): {
   closes: string[];
   failed: boolean;
 } {
   const newest = connections.find(({ pcId }) => pcId === newestPcId);
-  // The new connection has already ended, and the viewer was informed.
+  // The new connection has already ended, and the viewer was already informed.
   if (newest === undefined || newest.leaving) return { closes: [], failed: false };
   const older = connections.filter((own) => own !== newest);
   const stillPlays = electActive(older) !== null;
@@ -132,7 +134,7 @@ export function decideReplacement({ connections, newestPcId }: Negotiation): {
   return { closes: older.map(({ pcId }) => pcId), failed: false };
 }
 
-/** The connection that carries input and rate control: the newest connected one; null = none. */
+/** The connection that carries input and rate control: the newest connected one; null: none is connected. */
 export function electActive(connections: readonly ViewerConnection[]): string | null {
   return connections.findLast(({ state, leaving }) => state === 'connected' && !leaving)?.pcId ?? null;
 }

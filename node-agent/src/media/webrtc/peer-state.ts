@@ -7,7 +7,7 @@
 
 export type PeerState = 'offered' | 'answered' | 'connected' | 'interrupted' | 'closed';
 
-/** Why a negotiation ended; each is an error code of signaling. */
+/** Why a negotiation ended. Each reason is an error code of signaling. */
 export type PeerFailure = 'ice_timeout' | 'video_rejected' | 'answer_rejected';
 
 /** How the library's connection ended: during the handshake, or later. */
@@ -17,8 +17,8 @@ export type PeerMove = { to: 'connected' } | { to: 'interrupted' } | { to: 'clos
 
 /**
  * The transition that a state of the library's connection causes.
- * @param reported state of RTCPeerConnection; "new" and "connecting" do nothing
- * @returns null: nothing
+ * @param reported state of RTCPeerConnection
+ * @returns null: no transition, for example for "new" and "connecting"
  */
 export function decideMove(state: PeerState, reported: string): PeerMove | null {
   if (state === 'closed') return null;
@@ -26,7 +26,7 @@ export function decideMove(state: PeerState, reported: string): PeerMove | null 
     case 'connected':
       return { to: 'connected' };
     case 'disconnected':
-      // Before it was connected, the time limit of the step decides.
+      // Before the connection was connected, an interruption is ignored, because the time limit of the step applies.
       return state === 'connected' ? { to: 'interrupted' } : null;
     case 'failed':
     case 'closed':

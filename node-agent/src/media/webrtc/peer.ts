@@ -24,27 +24,27 @@ import {
   videoFmtp,
 } from './sdp-offer.ts';
 
-/** Wait for the answer before the host's candidates are sent without it. */
+/** Time that the host's candidates wait for the viewer's answer before they are sent without it. */
 const CANDIDATES_WAIT_MS = 40;
 
 /**
- * Result of a send. full = the channel is not open, or its buffer is over the limit; try again later. refused = this
- * viewer cannot get the message.
+ * Result of a send. full: the channel is not open, or its buffer is over the limit, so the send must be repeated later.
+ * refused: this viewer cannot receive the message.
  */
 export type SendResult = 'sent' | 'full' | 'refused';
 
-/** A channel that only this side opens. */
+/** A data channel that only this side opens. */
 export interface OwnChannel {
-  /** Call once. lowBytes: onLow is called when the buffered bytes fall to this. */
+  /** Sets the listeners; call it once. onLow is called when the number of buffered bytes falls to lowBytes. */
   listen(events: {
     lowBytes: number;
     onLow(): void;
     onMessage(data: Buffer | string): void;
     onClosed(): void;
   }): void;
-  /** Buffered bytes of the channel. */
+  /** Number of bytes in the channel's buffer. */
   readonly bufferedAmount: number;
-  /** Dropped when the channel is closed. */
+  /** Sends a message; dropped if the channel is closed. */
   send(data: Buffer | string): void;
   close(): void;
 }
@@ -53,16 +53,16 @@ export interface PeerEvents {
   onOffer(sdp: string): void;
   onCandidate(candidate: string, mid: string): void;
   onConnected(): void;
-  /** ICE lost contact; it may recover. */
+  /** Called when ICE lost the contact to the viewer; the connection may recover. */
   onInterrupted(): void;
-  /** The connection ended, and not by our close(). */
+  /** Called when the connection ended, but not after our close(). */
   onFailed(reason: PeerFailure | PeerEnd, message: string): void;
   onAnswerApplied(lines: readonly AnsweredLine[]): void;
-  /** The answer was refused or a duplicate; for telemetry only. */
+  /** Called when the answer was refused or is a duplicate; used only for telemetry. */
   onDescriptionFailed(kind: 'rejected' | 'duplicate_answer' | 'parse', reason: string, benign: boolean): void;
   onStateChanged(kind: 'ice' | 'connection', from: string, to: string): void;
   onKeyframeWanted(): void;
-  /** A packet of the viewer's microphone, if the session has one. */
+  /** Called with each packet of the viewer's microphone, if the session has one. */
   onMicPacket(packet: Buffer): void;
   onChannelOpen(channel: ChannelName): void;
   onChannelClosed(channel: ChannelName): void;
@@ -74,13 +74,13 @@ export interface PeerOptions {
   clientId: string;
   stream: StreamSpec;
   iceServers: readonly IceServer[];
-  /** Addresses to offer; null = all. */
+  /** Addresses to offer; null: all addresses. */
   addresses: readonly string[] | null;
   ports: readonly [number, number] | null;
-  /** Careful: the first answer failed, so the host's candidates wait for the next answer without a time limit. */
+  /** Whether the first answer failed. The host's candidates then wait for the next answer without a time limit. */
   isCareful: boolean;
   clock: MediaClock;
-  /** Random unsigned 32-bit numbers. */
+  /** Returns a random unsigned 32-bit number. */
   random32(): number;
   resolver: LocalNameResolver;
   events: PeerEvents;
@@ -89,15 +89,15 @@ export interface PeerOptions {
 /**
  * One peer connection, negotiated exactly once: the agent offers, the viewer answers.
  *
- * States: see peer-state.ts. Messages of the viewer move it to answered, ICE and DTLS to connected, and any side to
- * closed. 20 s without the next step close it with `ice_timeout`.
+ * States: see peer-state.ts. The viewer's answer leads to answered, ICE and DTLS lead to connected, and either side can
+ * close the connection. If the next step does not follow within 20 s, the connection is closed with `ice_timeout`.
  * Owner: Peers. Teardown: close() stops the timers and the media, then closes channels, tracks and connection; no
- * event follows.
+ * events are sent afterwards.
  *
- * The host's candidates follow the viewer's answer, because they trigger the viewer's checks. If the library learns
- * of an answer while a check waits, its threads start at once, and a nearby viewer's certificate may arrive before
- * the answer is stored, and is then refused. A viewer with a late answer gets the candidates earlier: it is too far
- * away for this race.
+ * The host's candidates are sent only after the viewer's answer has arrived, because they trigger the viewer's
+ * connectivity checks. If the library gets the answer while such a check waits, its threads start at once. A nearby
+ * viewer's certificate may then arrive before the answer is stored, and is refused. If the answer is late, the
+ * candidates are sent without it, because such a viewer is too far away for this race.
  */
 export class Peer {
   readonly pcId: string;
@@ -105,15 +105,15 @@ export class Peer {
   readonly media: PeerMedia;
   readonly #options: PeerOptions;
   readonly #connection: datachannel.PeerConnection;
-  /** Kept, because an unreferenced track is closed. */
+  /** Stored, because an unreferenced track is closed. */
   #mic: datachannel.Track | null = null;
   readonly #channels = new Map<ChannelName, datachannel.DataChannel>();
   readonly #own = new Set<datachannel.DataChannel>();
   readonly #remoteBudget = new CandidateBudget();
   readonly #localBudget = new CandidateBudget();
-  /** Candidates of the viewer before its answer. */
+  /** Candidates of the viewer that arrived before its answer. */
   #held: string[] = [];
-  /** The host's candidates before they may be sent; null = may be sent. */
+  /** The host's candidates that must wait; null: candidates are sent at once. */
   #unsent: { candidate: string; mid: string }[] | null = [];
   #candidatesTimer: Timer | null = null;
   #state: PeerState = 'offered';
@@ -133,7 +133,8 @@ export class Peer {
       disableAutoNegotiation: true,
       portRangeBegin,
       portRangeEnd,
-      // The library can bind one address; with several, candidates of the others are dropped.
+      // The library can bind only one address. If several are configured, candidates with other addresses are dropped
+      // instead.
       ...(options.addresses?.length === 1 && options.addresses[0]
         ? { bindAddress: options.addresses[0] }
         : {}),
@@ -147,13 +148,13 @@ export class Peer {
     return this.#state;
   }
 
-  /** Creates the offer and starts gathering; events send both. */
+  /** Creates the offer and starts to gather candidates; events send both. */
   offer(): void {
     this.#connection.setLocalDescription('offer');
     this.#arm('no answer to the offer');
   }
 
-  /** Applies the viewer's answer; a second one is ignored. */
+  /** Applies the viewer's answer; a second answer is ignored. */
   answer(sdp: string): void {
     const { events } = this.#options;
     if (this.#state !== 'offered') {
@@ -186,7 +187,7 @@ export class Peer {
     this.#held = [];
   }
 
-  /** @param candidate as in the signaling message; "" ends them */
+  /** @param candidate text in the signaling message; "" ends the candidates */
   candidate(candidate: string): void {
     if (this.#state === 'closed' || !this.#remoteBudget.take()) return;
     if (this.#state !== 'offered') this.#useCandidate(candidate);
@@ -202,12 +203,12 @@ export class Peer {
       else open.sendMessageBinary(data);
       return 'sent';
     } catch {
-      // The message is longer than the viewer's answer allows, or the channel closed in between.
+      // The message is longer than the viewer's answer allows, or the channel was closed in the meantime.
       return 'refused';
     }
   }
 
-  /** Opens a reliable and ordered channel of this name. @returns null: the connection is closed */
+  /** Opens a reliable and ordered channel with this name. @returns null: the connection is closed */
   openChannel(label: string): OwnChannel | null {
     if (this.#state === 'closed') return null;
     const channel = this.#connection.createDataChannel(label);
@@ -231,7 +232,7 @@ export class Peer {
           if (typeof data === 'string') channel.sendMessage(data);
           else channel.sendMessageBinary(data);
         } catch {
-          // It closed in between.
+          // Ignored: the channel was closed in the meantime.
         }
       },
       close: () => void setImmediate(close),
@@ -244,7 +245,7 @@ export class Peer {
     this.#disarm();
     this.#candidatesTimer?.cancel();
     this.media.close();
-    // Deferred, because this may run inside a callback of the connection.
+    // Deferred, because close() may be called inside a callback of the connection.
     setImmediate(() => {
       for (const channel of [...this.#channels.values(), ...this.#own]) channel.close();
       this.#channels.clear();
@@ -253,7 +254,7 @@ export class Peer {
       this.#mic = null;
       this.#connection.close();
     });
-    // Reported here, because the library reports it too late for the viewer's watch time.
+    // Reported here, because the library reports the state too late for the viewer's watch time.
     this.#reportState('closed');
   }
 
@@ -271,7 +272,7 @@ export class Peer {
       this.#dataMid = renamed.dataMid;
       this.#options.events.onOffer(renamed.sdp);
       if (this.#options.isCareful) return;
-      // Deferred, so that a pending answer is read first.
+      // Deferred, so that an answer that has already arrived is read first.
       const send = () => setImmediate(() => this.#sendCandidates());
       this.#candidatesTimer = this.#options.clock.setTimeout(send, CANDIDATES_WAIT_MS);
     });
@@ -281,7 +282,8 @@ export class Peer {
       if (this.#unsent) this.#unsent.push({ candidate, mid });
       else this.#sendCandidate(candidate, mid);
     });
-    // All channels are negotiated in advance. The library would buffer all data of another one without limit.
+    // Other channels are closed, because all channels are negotiated in advance, and the library would buffer the data
+    // of another one without limit.
     connection.onDataChannel((channel) => channel.close());
     connection.onStateChange((state) => this.#onConnectionState(state));
     connection.onIceStateChange((state) => {
@@ -293,7 +295,7 @@ export class Peer {
     });
   }
 
-  /** Sends all candidates found so far, and later ones as they are found. */
+  /** Sends all candidates found until now; later ones are sent when they are found. */
   #sendCandidates(): void {
     this.#candidatesTimer?.cancel();
     this.#candidatesTimer = null;
@@ -338,10 +340,10 @@ export class Peer {
     }
     for (const line of videoAttributes()) video.parseSdpLine(line);
     const videoSsrc = random32() || 1;
-    // Separate streams for picture and sound: a browser delays the faster one of a common stream.
+    // Picture and sound are separate streams, because a browser would delay the faster one of a common stream.
     video.addSSRC(videoSsrc, cname, 'picture', 'video');
     const videoTrack = this.#connection.addTrack(video);
-    // Keys exist now; the connection counts as connected only when the data channels are open too.
+    // Both sides have keys now, but the connection counts as connected only when the data channels are open too.
     videoTrack.onOpen(() => {
       if (this.#state !== 'closed') this.media.start();
     });
@@ -414,11 +416,11 @@ export class Peer {
     try {
       this.#connection.addRemoteCandidate(line, 'video');
     } catch {
-      // An unusable candidate is only one path less.
+      // Ignored: without an unusable candidate there is only one path less.
     }
   }
 
-  /** Logs the first duplicate only. */
+  /** Handles a duplicate answer; only the first one is logged. */
   #refuseDuplicate(): void {
     if (this.#state === 'closed' || this.#duplicateReported) return;
     this.#duplicateReported = true;

@@ -1,4 +1,4 @@
-/** RTP header extensions in the one-byte form (RFC 8285): their offer and their encoding. */
+/** RTP header extensions in the one-byte form (RFC 8285): the lines in the offer, and the encoding. */
 
 export const EXTENSION_URI = {
   playoutDelay: 'http://www.webrtc.org/experiments/rtp-hdrext/playout-delay',
@@ -8,18 +8,18 @@ export const EXTENSION_URI = {
 
 export type ExtensionName = keyof typeof EXTENSION_URI;
 
-/** Ids of the offered extensions; 1–14, the range of the one-byte form. */
+/** Ids of the offered extensions, within the range of the one-byte form (1–14). */
 export const EXTENSION_ID: Record<ExtensionName, number> = {
   playoutDelay: 1,
   captureTime: 2,
   transportSequence: 3,
 };
 
-/** Extension values of a packet; undefined ones are not written. */
+/** Values of the extensions in a packet; undefined values are not written. */
 export interface ExtensionValues {
   /** Milliseconds, 0–40950, in steps of 10. */
   playoutDelay?: { minMs: number; maxMs: number } | undefined;
-  /** Wall clock of the capture, epoch milliseconds. */
+  /** Capture time by the wall clock, in epoch milliseconds. */
   captureTimeMs?: number | undefined;
   /** 16-bit transport-wide sequence number. */
   transportSequence?: number | undefined;
@@ -29,12 +29,12 @@ const ONE_BYTE_PROFILE = 0xbede;
 /** Seconds between 1900 (NTP) and 1970. */
 const NTP_EPOCH_SECONDS = 2_208_988_800;
 /**
- * Unit and width (12 bits) of the extension playout-delay (webrtc.org/experiments/rtp-hdrext/playout-delay).
+ * Unit, and largest value (12 bits), of the extension playout-delay (webrtc.org/experiments/rtp-hdrext/playout-delay).
  */
 const PLAYOUT_STEP_MS = 10;
 const PLAYOUT_MAX_STEPS = 0xfff;
 
-/** Bytes of the extension block with its 4-byte header; 0 without values. */
+/** Size of the extension block with its 4-byte header, in bytes; 0: there are no values. */
 export function extensionBytes(values: ExtensionValues): number {
   let bytes = 0;
   if (values.playoutDelay) bytes += 4;
@@ -45,7 +45,8 @@ export function extensionBytes(values: ExtensionValues): number {
 
 /**
  * Writes the block at an offset; extensionBytes() gives its size.
- * @returns offset of the transport-wide sequence number, which a retransmission rewrites; null: none
+ * @returns offset of the transport-wide sequence number, which a retransmission rewrites; null: the block does not
+ * contain it
  */
 export function writeExtensions(target: Buffer, offset: number, values: ExtensionValues): number | null {
   const total = extensionBytes(values);

@@ -1,4 +1,4 @@
-/** Parses and judges a viewer's answer before the WebRTC library gets it. Pure; never throws. */
+/** Parses and checks a viewer's answer before it is passed to the WebRTC library. Pure; never throws. */
 
 import { hasControls } from './candidates.ts';
 import { EXTENSION_ID, EXTENSION_URI, type ExtensionName } from './rtp-extensions.ts';
@@ -6,7 +6,7 @@ import { EXTENSION_ID, EXTENSION_URI, type ExtensionName } from './rtp-extension
 export interface AnsweredLine {
   mid: string;
   kind: string;
-  /** Name of the first codec; "" for none. */
+  /** Name of the first codec; "": the line has no codec. */
   codec: string;
   port: number;
   direction: 'sendrecv' | 'sendonly' | 'recvonly' | 'inactive';
@@ -29,27 +29,30 @@ export type AnswerVerdict =
   | {
       kind: 'apply';
       lines: AnsweredLine[];
-      /** For the library. */
+      /** The answer, as it is passed to the library. */
       sdp: string;
-      /** Candidates of the answer, for the filter of candidates. */
+      /** Candidates in the answer, which must be checked separately. */
       candidates: string[];
       /** Header extensions that the viewer accepts. */
       video: ReadonlySet<ExtensionName>;
       /** null: the viewer refuses sound. */
       audio: ReadonlySet<ExtensionName> | null;
     }
-  /** The viewer refuses the picture. */
+  /** The viewer refuses the picture, which is not allowed. */
   | { kind: 'no_video'; lines: AnsweredLine[] }
   | { kind: 'refuse'; cause: 'parse' | 'rejected'; why: string };
 
 const MEDIA_LINE = /^m=([a-z]+) (\d{1,5})(?:\/\d+)? \S+ ?(.*)$/;
 const DIRECTIONS = new Set(['sendrecv', 'sendonly', 'recvonly', 'inactive']);
-/** Most lines of an answer. An offer has about 100 lines; an answer of 64 KiB could have about 20,000 short ones. */
+/**
+ * Largest number of lines in an answer. An offer has about 100 lines; an answer of 64 KiB could have about 20,000 short
+ * lines.
+ */
 const MAX_LINES = 2000;
 
 /**
- * Decides whether to accept an answer. Sound and microphone may be refused; the picture may not.
- * @param codec name in the offer, in capitals; only this codec is offered and sent
+ * Decides whether an answer is accepted. The viewer may refuse sound and microphone, but not the picture.
+ * @param codec name of the codec in the offer, in capitals; only this codec is offered and sent
  */
 export function judgeAnswer(sdp: string, codec: string): AnswerVerdict {
   const reading = readAnswer(sdp);
@@ -69,7 +72,8 @@ export function judgeAnswer(sdp: string, codec: string): AnswerVerdict {
 export function readAnswer(sdp: string): AnswerReading {
   const all = sdp.split(/\r?\n/);
   if (all.length > MAX_LINES) return { kind: 'unreadable', why: 'too many lines' };
-  // The library splits at line feeds, and its ICE agent drops carriage returns: `a=\rcandidate:` would pass the filter.
+  // The library splits the text at line feeds, but its ICE agent drops carriage returns. So `a=\rcandidate:` would
+  // bypass the candidate check.
   if (all.some(hasControls)) return { kind: 'unreadable', why: 'a control character' };
   if (all[0] !== 'v=0') return { kind: 'unreadable', why: 'no version line' };
   const kept: string[] = [];
@@ -128,7 +132,7 @@ function readAttribute(line: MutableLine, attribute: string): void {
   }
 }
 
-/** Only an extension with its offered id is accepted. */
+/** An extension is accepted only with the id that was offered for it. */
 function extensionNamed(id: number, uri: string): ExtensionName | null {
   for (const name of Object.keys(EXTENSION_URI) as ExtensionName[]) {
     if (EXTENSION_URI[name] === uri && EXTENSION_ID[name] === id) return name;

@@ -1,13 +1,13 @@
-/** Additions to the WebRTC library's offer: codec parameters, feedback, header extensions. Pure text processing. */
+/** Extends the WebRTC library's offer: codec parameters, feedback, header extensions. Works only on text. */
 
 import type { Codec } from '@footlight/protocol';
 import type { StreamSpec } from '@footlight/protocol/agent';
 import { EXTENSION_ID, EXTENSION_URI, type ExtensionName } from './rtp-extensions.ts';
 
-/** Dynamic payload types (RFC 3551, 6: 96 to 127); 111 is Chromium's for Opus. */
+/** Dynamic payload types (RFC 3551, 6: 96 to 127); 111 is the number that Chromium uses for Opus. */
 export const VIDEO_PAYLOAD_TYPE = 96;
 export const AUDIO_PAYLOAD_TYPE = 111;
-/** Differs from the payload type of sound: within a bundle, a payload type has only one set of parameters. */
+/** Differs from the payload type of sound, because within a bundle a payload type has only one set of parameters. */
 export const MIC_PAYLOAD_TYPE = 112;
 /** RFC 6184, 8.2.1 (H.264); RFC 7587, 4.1 and 7 (Opus, with its parameters). */
 export const VIDEO_CLOCK_HZ = 90_000;
@@ -21,7 +21,7 @@ export const CODEC_NAME: Readonly<Record<Codec, string>> = { h264: 'H264', h265:
 type VideoStream = Pick<StreamSpec, 'width' | 'height' | 'fps' | 'codec' | 'h264_profile'>;
 
 interface LevelRow {
-  /** Luma samples per frame and per second of the level; both limits apply. */
+  /** Luma samples per frame and per second that the level allows; both limits apply. */
   pixels: number;
   rates: readonly { pixels: number; fps: number }[];
   h264: string;
@@ -34,7 +34,7 @@ const FULL_HD = 1920 * 1080;
 const QUAD_HD = 2560 * 1440;
 const UHD = 3840 * 2160;
 
-/** Levels as SDP writes them. Source: H.264, table A-1; H.265, A.4; AV1 specification, A.3. */
+/** Levels in the form used in SDP. Source: H.264, table A-1; H.265, A.4; AV1 specification, A.3. */
 const LEVELS: readonly Omit<LevelRow, 'pixels'>[] = [
   { rates: [{ pixels: HD, fps: 30 }], h264: '1f', h265: 93, av1: 5 },
   { rates: [{ pixels: HD, fps: 60 }], h264: '20', h265: 120, av1: 8 },
@@ -70,7 +70,7 @@ const LARGEST = { h264: '34', h265: 156, av1: 14 } as const;
 
 const PROFILE_PREFIX = { 'constrained-baseline': '42e0', main: '4d00', high: '6400' } as const;
 
-/** Lowest level that covers a stream's size and rate. */
+/** Lowest level that allows a stream's size and frame rate. */
 export function videoLevel(stream: VideoStream): { h264: string; h265: number; av1: number } {
   const pixels = stream.width * stream.height;
   const row = LEVELS.find(({ rates }) =>
@@ -93,7 +93,7 @@ export function videoAttributes(): string[] {
   return [
     `a=rtcp-fb:${VIDEO_PAYLOAD_TYPE} transport-cc`,
     `a=rtcp-fb:${VIDEO_PAYLOAD_TYPE} ccm fir`,
-    // Browsers accept it without confirming it in the answer: they send their time and learn the round trip.
+    // Browsers use rrtr without confirming it in the answer: they send their time and measure the round trip.
     `a=rtcp-fb:${VIDEO_PAYLOAD_TYPE} rrtr`,
     ...extensionLines(['playoutDelay', 'captureTime', 'transportSequence']),
   ];
@@ -115,7 +115,7 @@ const DATA_MID = 'data';
 
 /**
  * Renames the data m-line of the library's offer to `data`, and removes the lip-sync group (`a=group:LS`, RFC 5888
- * section 7): a lip-sync group makes browsers delay video until the audio arrives.
+ * section 7): with this group, browsers delay video until the audio arrives.
  * @returns the new offer, and the library's mid of the data m-line
  */
 export function renameDataMid(sdp: string): { sdp: string; dataMid: string } {
@@ -136,7 +136,7 @@ export function renameDataMid(sdp: string): { sdp: string; dataMid: string } {
   return { sdp: renamed.join('\r\n'), dataMid };
 }
 
-/** Reverses `renameDataMid` in an answer: gives the data m-line the library's mid. */
+/** Reverses `renameDataMid` in an answer: replaces `data` by the library's mid of the data m-line. */
 export function restoreDataMid(sdp: string, dataMid: string): string {
   return sdp
     .split(/\r?\n/)

@@ -1,15 +1,15 @@
-/** Captures between the agent and a media worker, as parts of their messages. */
+/** Parts of the messages between the agent and a media worker that concern captures. */
 import { z } from 'zod';
 
-/** Most characters of a graph; a pipeline of 15 elements has 30 thousand. */
+/** Longest graph in characters; a pipeline of 15 elements needs 30 thousand. */
 const MAX_GRAPH = 256 * 1024;
-/** Bounds of captures: windows, and their length in ms. */
+/** Limits of captures: number of windows, and their length in milliseconds. */
 const MAX_WINDOWS = 40;
 const MAX_WINDOW_MS = 1_000;
-/** Listed frames of a window (count). */
+/** Largest number of listed frames of a window. */
 export const MAX_FRAMES = 200;
 
-/** What a worker captures. Numbers are within the bounds of agents. */
+/** Request for a capture. Its numbers are within the limits that the agent has checked. */
 export const captureRequest = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('pipeline_dot') }),
   z.object({ kind: z.literal('encoder_props') }),
@@ -28,17 +28,17 @@ const property = z.union([z.number(), z.boolean(), short]);
 const encoderProps = z.object({
   encoder_factory: short,
   codec: short,
-  /** Names of the encoder table. */
+  /** Properties with their names in the encoder table. */
   properties: z.record(z.string().max(64), property),
   caps: z.object({ encoder_sink: caps, encoder_src: caps, payloader_src: caps }),
-  /** Conversion and scaling before the encoder. */
+  /** The element that converts and scales before the encoder. */
   scale_stage: z.object({ element: short, sink: caps, src: caps }),
 });
 export type EncoderProps = z.infer<typeof encoderProps>;
 
 const milliseconds = z.number().min(0);
 const count = z.int().min(0);
-/** The values are null if there were no frames. */
+/** Statistics; the values are null if there were no frames. */
 const spread = {
   n: count,
   p50: milliseconds.nullable(),
@@ -47,13 +47,13 @@ const spread = {
 };
 
 const burstWindow = z.object({
-  /** Start of the window, counted from the start of the capture. */
+  /** Start of the window, relative to the start of the capture. */
   t_ms: milliseconds,
   encode_ms: z.object({ ...spread, samples: z.array(milliseconds).max(MAX_FRAMES) }),
   dwell_ms: z.object(spread),
   fps: z.number().min(0),
   bitrate_kbps: z.number().min(0),
-  /** Frames dropped by the queue or the encoder. */
+  /** Number of frames that the queue or the encoder dropped. */
   frames_dropped: count,
   queue_level_max: count,
   abr_setpoint_kbps: z.number().optional(),

@@ -1,20 +1,24 @@
 import type { Socket } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';
 
-/** Longest message in characters: the longest SDP (64 KiB), each of them escaped. */
+/** Longest message in characters: the longest SDP (64 KiB) with every character escaped. */
 const MAX_CHARACTERS = 512 * 1024;
 /**
- * Longest queue of unsent messages in bytes: twice the messages that a viewer can send while it waits for the worker.
+ * Longest queue of unsent messages in bytes: twice the size of the messages that a viewer can send while it waits for
+ * the worker.
  */
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
 
-/** Descriptor of the channel in a program that forkEntry starts. */
+/** File descriptor of the channel in a program that forkEntry starts. */
 export const CHANNEL_FD = 3;
 
 export interface MessageChannelEvents {
-  /** An unvalidated message, and its length in characters. */
+  /** Called with each message, which is not validated, and its length in characters. */
   onMessage(raw: unknown, characters: number): void;
-  /** The other side broke the format or does not read; the channel is closed, and onClosed follows. */
+  /**
+   * Called when the other side sent a malformed message or does not read. The channel is then closed, and onClosed is
+   * called.
+   */
   onBroken(why: string): void;
   onClosed(): void;
 }
@@ -22,11 +26,11 @@ export interface MessageChannelEvents {
 /**
  * JSON messages between the agent and one of its own programs, one per line.
  *
- * Node's own channel (`ipc`) is not used, because a viewer may control a media worker: that channel has no size limit,
- * and a line that is not JSON, or that imitates one of Node's internal messages, ends the reading process.
+ * Node's own channel (`ipc`) is not used, because a viewer may have exploited a media worker. Node's channel has no
+ * size limit, and a line that is not JSON, or that imitates one of Node's internal messages, ends the reading process.
  *
- * open → closed, by close(), the other side, or a broken format; onClosed comes exactly once. Owner: the worker pool,
- * and the worker itself.
+ * open → closed, by close(), by the other side, or after a malformed message; onClosed is called exactly once. Owner:
+ * the worker pool, and the worker itself.
  */
 export class MessageChannel {
   readonly #socket: Socket;
@@ -52,7 +56,7 @@ export class MessageChannel {
     return this.#open;
   }
 
-  /** Queues a message; dropped when the channel is closed. @param sent called when it was sent or dropped */
+  /** Queues a message; dropped when the channel is closed. @param sent called when the message was sent or dropped */
   send(message: object, sent: () => void = () => undefined): void {
     if (!this.#open) {
       sent();
@@ -81,7 +85,7 @@ export class MessageChannel {
     if (this.#characters > MAX_CHARACTERS) this.#break(`a message of more than ${MAX_CHARACTERS} characters`);
   }
 
-  /** @returns false when the channel is closed */
+  /** Handles one line. @returns false: the channel is closed */
   #take(line: string): boolean {
     let raw: unknown;
     try {

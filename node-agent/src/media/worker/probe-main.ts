@@ -1,6 +1,6 @@
 /**
  * One encoder test, measurement or inspection: reads a request from its channel, answers once and exits. The parent
- * enforces the time limit, so this process has no guard against a hanging driver.
+ * enforces the time limit, so this process does not check for a hanging driver.
  */
 
 import { hasElement, hasPlugin, initialise, Pipeline, version } from '@footlight/gst';
@@ -25,14 +25,17 @@ import { readMediaSettings } from '../session/media-settings.ts';
 import { openParentChannel } from './child-entry.ts';
 
 /**
- * An encoder works if it encodes 30 frames; its throughput is measured on 90 frames of 1280×720 (docs/media.md,
- * "Codecs").
+ * Number of frames to encode: 30 to test an encoder, and 90 frames of 1280×720 to measure its throughput
+ * (docs/media.md, "Codecs").
  */
 const PROVE_FRAMES = 30;
 const MEASURE_FRAMES = 90;
 const WIDTH = 1280;
 const HEIGHT = 720;
-/** Below the limit of the whole probe (10 s), so that the child itself can report what was slow. */
+/**
+ * Time limit of a frame. It is below the limit of the whole probe (10 s), so that the child itself can report which
+ * step was slow.
+ */
 const PULL_MS = withPatience(9_000);
 
 async function probe(request: ProbeRequest): Promise<ProbeAnswer> {
@@ -60,7 +63,7 @@ async function probe(request: ProbeRequest): Promise<ProbeAnswer> {
   return { ok: true, why: '', mpix_s: (MEASURE_FRAMES * WIDTH * HEIGHT) / 1e6 / (elapsedMs / 1000) };
 }
 
-/** Elements around the row's encoder that this GStreamer lacks. */
+/** Elements that the row's encoder needs and that are not installed. */
 function lackingElements(row: EncoderRow): string[] {
   return [row.upload, ...PAYLOADING[row.codec].elements.map(({ name }) => name)].filter(
     (name) => name !== '' && !hasElement(name),
@@ -79,7 +82,7 @@ async function inspect(row: EncoderRow, target: EncodeTarget): Promise<EncoderIn
     problem: null,
   };
   if (!chosen) return seen;
-  // Placed next to a second element, because a description of one element does not create a pipeline.
+  // A second element is added, because a description of one element does not create a pipeline.
   const pipeline = Pipeline.launch(`identity ${chosen.name} name=encoder`);
   try {
     return { ...seen, ...configureEncoder(pipeline, chosen, target) };
@@ -91,8 +94,10 @@ async function inspect(row: EncoderRow, target: EncodeTarget): Promise<EncoderIn
 }
 
 /**
- * Encodes moving test pictures, made beforehand so that the generator's cost does not count.
- * @returns milliseconds from the first frame's request to the last frame, and the largest picture
+ * Encodes moving test pictures. The pictures are created before, so that the measurement does not include their
+ * generation.
+ * @returns milliseconds from the request of the first frame to the last frame, and the largest picture that the encoder
+ * accepts
  * @throws with the pipeline's reason when frames are missing
  */
 async function encode(
@@ -116,7 +121,7 @@ async function encode(
     await pipeline.setState('playing');
     const toPackets = packetMaker(row.codec);
     let seen = 0;
-    // The queue releases its first frame when the last one is in.
+    // The queue releases its first frame only when it contains the last one.
     const startedAtMs = await untilPrepared(pipeline, frames);
     while (seen < frames) {
       const sample = await sink.pull(PULL_MS);
@@ -143,10 +148,10 @@ interface LargestPicture {
   max_height?: number;
 }
 
-/** Larger than any stream; an encoder that accepts more has no relevant limit. */
+/** Larger than any stream, so a larger limit of an encoder is not relevant. */
 const LARGEST_SIDE = 7680;
 
-/** Reads the maxima of the size ranges from caps; missing ones, and those beyond every stream, are omitted. */
+/** Reads the largest width and height from caps. Missing limits, and limits larger than any stream, are omitted. */
 function largestPicture(caps: string): LargestPicture {
   const upTo = (side: string) => {
     const ends = [...caps.matchAll(new RegExp(`${side}=\\(int\\)\\[ \\d+, (\\d+)`, 'g'))];
@@ -164,7 +169,7 @@ async function untilPrepared(pipeline: Pipeline, frames: number): Promise<number
   let fullest = 0;
   for (;;) {
     const level = queue.getNumber('current-level-buffers');
-    // Full, or already draining.
+    // The queue is full, or is already being emptied.
     if (level >= frames - 1 || level < fullest) return systemMediaClock.monotonicMs();
     fullest = level;
     await delay(systemMediaClock, 1);
@@ -179,6 +184,6 @@ const channel = openParentChannel({
       .then((answer) => channel.send(answer, () => process.exit(0)));
   },
   onBroken: () => undefined,
-  // The parent is gone, so nothing reads the answer.
+  // The parent has ended, so the answer would not be read.
   onClosed: () => process.exit(1),
 });

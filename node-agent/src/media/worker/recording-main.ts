@@ -1,7 +1,7 @@
 /**
  * Writes one recording: reads the records of a ring, writes them as fragmented MP4 without encoding again, answers once
- * and exits. The records come from a media worker that talks to the network, so this process gives up its rights before
- * it reads them, and its parent limits time, memory and the length of the file.
+ * and exits. The records come from a media worker that receives data from the network. Therefore this process drops its
+ * rights before it reads them, and its parent limits time, memory and the length of the file.
  */
 
 import { readSync, writeSync } from 'node:fs';
@@ -19,9 +19,12 @@ import { openParentChannel } from './child-entry.ts';
 
 /** Length of a fragment. A player can show a truncated file up to its last complete fragment. Chosen, not measured. */
 const FRAGMENT_MS = 2_000;
-/** The bus is polled because after an error a pipeline delivers nothing more, not even end-of-stream. */
+/**
+ * Interval at which the bus is polled. After an error, a pipeline delivers nothing more, not even end-of-stream, so
+ * only the bus shows the error.
+ */
 const BUS_POLL_MS = 200;
-/** Later times are invalid: a ring has one minute, and pictures may pause while the worker starts. */
+/** Largest valid time. A ring contains one minute, but pictures may pause while the worker starts. */
 const MAX_TIME_MS = 600_000;
 
 const RTP = 'application/x-rtp,media=video,clock-rate=90000';
@@ -50,7 +53,7 @@ dieWithParent();
 
 async function write(raw: unknown): Promise<WriteAnswer> {
   const { codec, uid } = writeRequest.parse(raw);
-  // Must run before the user changes, because the plugin registry is below the agent's home.
+  // Called before the user changes, because the plugin registry is in the agent's home.
   initialise();
   if (uid !== null) {
     process.setgroups?.([]);
@@ -89,10 +92,10 @@ async function mux(codec: Codec, units: readonly (CodedUnit & { ptsMs: number })
   const hasSound = units.some(({ kind }) => kind === 'sound');
   const pipeline = Pipeline.launch(
     [
-      // An appsink instead of a filesink, which is seekable: see mp4-durations.ts.
+      // An appsink is used, because a filesink is seekable, which mp4mux must not use (see mp4-durations.ts).
       `mp4mux name=mux fragment-duration=${FRAGMENT_MS} ! appsink name=out sync=false`,
       `appsrc name=video ${SOURCE} ${VIDEO[codec]} ! mux.`,
-      // Without sound there is no source for it: the muxer would wait for a source without data.
+      // Without sound there is no sound source, because the muxer would wait for its data.
       ...(hasSound ? [`appsrc name=sound ${SOURCE} ${SOUND} ! mux.`] : []),
     ].join(' '),
   );
@@ -100,7 +103,7 @@ async function mux(codec: Codec, units: readonly (CodedUnit & { ptsMs: number })
   for (const { kind, data, ptsMs } of units) pipeline.appSrc(kind).push(data, ptsMs);
   pipeline.appSrc('video').end();
   if (hasSound) pipeline.appSrc('sound').end();
-  // The parent ends this process when it takes too long.
+  // No time limit here, because the parent ends this process when it takes too long.
   const out = pipeline.appSink('out');
   for (let written = 0; ; ) {
     const sample = await out.pull(BUS_POLL_MS);

@@ -1,6 +1,7 @@
 /**
- * The media worker's process. Sends `warm` when the native libraries are loaded, serves one session, and exits. It
- * does not outlive its parent: the kernel kills it with the parent, and it exits when its channel closes.
+ * Main program of the media worker. It sends `warm` when the native libraries are loaded, serves one session, and
+ * exits. It does not outlive its parent, because the kernel kills it when the parent ends, and it exits when its
+ * channel closes.
  */
 
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -32,15 +33,18 @@ import {
 
 /** Time limit for sending the report of an exception. Chosen, not measured. */
 const LAST_WORDS_MS = 100;
-/** The same as for a stop (STOP_MS of the agent). */
+/** Time limit for leaving, the same as for a stop (STOP_MS of the agent). */
 const LEAVE_MS = withPatience(1_500);
 /**
- * The library logs a line for each unreadable datagram, and anyone can send such datagrams. The agent kills a worker
- * that sends too many messages (MESSAGES_PER_SECOND). Chosen, not measured.
+ * Limits of log lines. The WebRTC library logs a line for each unreadable datagram, and anyone can send unreadable
+ * datagrams. The agent kills a worker that sends too many messages (MESSAGES_PER_SECOND). Chosen, not measured.
  */
 const WEBRTC_LINES_PER_SECOND = 1;
 const WEBRTC_LINES_AT_ONCE = 20;
-/** Size of Node's buffer pool: about 50 packets per allocation instead of six (the default is 8 KiB). */
+/**
+ * Size of Node's buffer pool. With it, one allocation is enough for about 50 packets instead of six (the default is 8
+ * KiB).
+ */
 const POOL_BYTES = 64 * 1024;
 const ENGINE_FLAGS = ['--max-inlined-bytecode-size=80', '--max-inlined-bytecode-size-cumulative=150'];
 const parentPid = Number(process.env[PARENT_PID_VARIABLE]);
@@ -51,10 +55,10 @@ const channel = openParentChannel({
 });
 
 let session: MediaSession | null = null;
-/** Serializes messages, because prepare is asynchronous. */
+/** Messages are handled one after the other, because prepare is asynchronous. */
 let work: Promise<void> = Promise.resolve();
 let resolveSession: () => void = () => undefined;
-/** Viewer messages, which do not wait for the preparation; starts when the session exists. */
+/** Messages of viewers, which do not wait for the preparation. They are handled as soon as the session exists. */
 let talk = new Promise<void>((resolve) => {
   resolveSession = resolve;
 });
@@ -72,12 +76,12 @@ function fail(error: unknown): void {
 async function onMessage(message: ParentMessage): Promise<void> {
   switch (message.type) {
     case 'prepare': {
-      // The session's user may not open these files; open descriptors stay usable.
+      // Opened now, because the session's user may not open these files. Open descriptors stay usable.
       const { files, problem } = openDeviceFiles(MAX_PADS);
       if (problem !== null) {
         send({ type: 'log', level: 'info', event: 'media.no_gamepads', fields: { why: problem } });
       }
-      // A session without a stream needs no touch screen.
+      // A session without a stream needs no touch screen, because it has no viewers.
       const isTouched = message.reads_devices === true && message.encodes !== false;
       const [touchFile = null] = isTouched ? openDeviceFiles(1).files : [];
       takeIdentity(message, touchFile !== null);
@@ -110,7 +114,7 @@ async function onMessage(message: ParentMessage): Promise<void> {
       });
       return;
     case 'start':
-      // The session reports its own failures; attaching viewers get their offer in parallel.
+      // Not awaited: the session reports its own failures, and viewers that attach get their offer in the meantime.
       void session?.start();
       return;
     case 'stop':
@@ -122,7 +126,9 @@ async function onMessage(message: ParentMessage): Promise<void> {
   }
 }
 
-/** Changes to the session's user permanently, and sets the directories of libraries to those of the session. */
+/**
+ * Changes permanently to the session's user, and sets the directories that libraries use to directories of the session.
+ */
 function takeIdentity(
   { uid, gid, xauthority, scratch_dir, encoder }: PrepareMessage,
   hasTouchScreen: boolean,
@@ -133,18 +139,21 @@ function takeIdentity(
   else process.env.XAUTHORITY = xauthority;
   if (uid === null || gid === null) return;
   const groups = [gid];
-  // Encoding needs at most one further right: the render node's group.
+  // For encoding, the session's user needs at most one more right: the group of the render node.
   if (encoder.render_node !== null) groups.push(statSync(encoder.render_node).gid);
   process.setgroups?.(groups);
   process.setgid?.(gid);
   process.setuid?.(uid);
-  // Viewers or apps may exploit this process. It needs no more system calls than an app.
+  // Viewers or apps may exploit this process, so it gets the same system call filter as apps.
   confineProcess(appFilter(false));
   confineProcess(deviceFilter([describePad(''), ...(hasTouchScreen ? [describeTouchScreen('', 1, 1)] : [])]));
   followParent();
 }
 
-/** A change of user clears the parent-death signal (prctl(2)), so this runs at the start and again afterwards. */
+/**
+ * A change of user clears the parent-death signal (prctl(2)), so this is called at the start and again after the
+ * change.
+ */
 function followParent(): void {
   dieWithParent();
   if (process.ppid !== parentPid) process.exit(1);
@@ -156,7 +165,7 @@ async function leave(orderly: boolean): Promise<void> {
       channel.send({ type: 'stopped' } satisfies WorkerMessage, () => resolve()),
     );
   }
-  // Native threads of both libraries can block an ordinary exit forever.
+  // exitNow() is used, because native threads of both libraries can block an ordinary exit forever.
   exitNow(orderly ? 0 : 1);
 }
 
@@ -166,8 +175,8 @@ function onRaw(raw: unknown): void {
     send({ type: 'log', level: 'error', event: 'media.bad_message', fields: { why: parsed.error.message } });
     return;
   }
-  // A stop overtakes queued messages, because the current one may hang. A withdrawal does too, because its change may
-  // be queued and must not start.
+  // A stop overtakes queued messages, because the current message may hang. A withdrawal overtakes them too, because
+  // its change may be queued and must not start.
   const { type } = parsed.data;
   if (type === 'stop' || type === 'withdraw_display') void onMessage(parsed.data).catch(fail);
   else if (type === 'attach' || type === 'detach' || type === 'signal')
@@ -181,7 +190,8 @@ function onChannelClosed(): void {
   void stopping.finally(() => leave(false));
 }
 
-// A terminal's Ctrl-C reaches the whole process group; the agent decides the order of the teardown.
+// Ignored, because a terminal's Ctrl-C reaches the whole process group, but the agent decides the order of the
+// teardown.
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => {
   const stopping = session?.stop('agent_shutdown') ?? Promise.resolve();
@@ -193,9 +203,10 @@ process.on('uncaughtException', (error) => {
   systemMediaClock.setTimeout(() => process.exit(1), LAST_WORDS_MS);
 });
 
-// Less inlining: optimizing with the default limits costs a new session more time than it saves within minutes.
+// Less inlining, because optimizing with the default limits costs a new session more time than it saves within minutes.
 for (const flag of ENGINE_FLAGS) setFlagsFromString(flag);
-// A packet uses a sixth of the default pool, and each pool costs an allocation and its garbage collection.
+// Larger than the default, because a packet uses a sixth of the default pool, and each pool costs an allocation and
+// garbage collection.
 Buffer.poolSize = POOL_BYTES;
 followParent();
 initialise();
@@ -210,6 +221,6 @@ datachannel.initLogger('Error', (_level, message) => {
 });
 datachannel.preload();
 work = warmUp()
-  // Ignored here: the session itself will fail with a better reason.
+  // Ignored here, because the session itself will fail with a more exact reason.
   .catch(() => undefined)
   .then(() => send({ type: 'warm' }));

@@ -2,10 +2,10 @@
  * Messages between the agent (parent) and one media worker (child), over the fork's IPC channel.
  *
  * Life of a worker: `warm` → prepare → `prepared` → start → `encoding` → … → stop → `stopped`, exit 0. attach, detach
- * and signal are legal right after prepare, tune and watch_app from `prepared` on, so ICE and DTLS run in parallel
- * with the preparation and the app's start. A `failure` is final: the worker stops its pipeline, waits for `stop`,
- * and exits 1 when the channel closes. Both directions are validated, because the worker runs with the session's uid
- * and talks to the network: the agent does not trust its messages.
+ * and signal are allowed right after prepare, so that ICE and DTLS run in parallel with the preparation and the app's
+ * start. tune and watch_app are allowed after `prepared`. A `failure` is final: the worker stops its pipeline, waits
+ * for `stop`, and exits with 1 when the channel closes. Messages in both directions are validated. The agent does not
+ * trust the worker, because the worker runs with the session's uid and receives data from the network.
  */
 
 import {
@@ -34,56 +34,58 @@ const port = z.number().int().min(1).max(65535);
 export const encoderChoice = z.object({
   family: encoderFamily,
   gpu_index: z.number().int().min(0).max(15),
-  /** DRM render node of the GPU; null for software encoding. */
+  /** DRM render node of the GPU; null: software encoding. */
   render_node: z.string().max(256).nullable(),
 });
 
 const prepare = z.object({
   type: z.literal('prepare'),
   session_id: z.string(),
-  /** The session's uid and gid, to which the worker changes; null keeps the agent's user. */
+  /** The session's uid and gid, to which the worker changes; null: it keeps the agent's user. */
   uid: z.number().int().min(1).nullable(),
   gid: z.number().int().min(1).nullable(),
   /** X display such as ":42". */
   display: z.string().regex(/^:\d{1,5}$/),
-  /** Cookie file of that display; null: the display needs none. */
+  /** Cookie file of this display; null: the display needs no cookie. */
   xauthority: z.string().max(4096).nullable(),
-  /** PulseAudio server string ("unix:/path"); null = a session without audio. */
+  /** PulseAudio server string ("unix:/path"); null: the session has no sound. */
   pulse_server: z.string().max(4096).nullable(),
-  /** Directory of the session, writable by uid: HOME and XDG_RUNTIME_DIR of the worker. */
+  /** Directory of the session, writable by uid. The worker uses it as HOME and XDG_RUNTIME_DIR. */
   scratch_dir: z.string().max(4096),
   stream: streamSpecSchema,
-  /** false: a local session; the worker only watches the app's windows. Default: true. */
+  /** false: a local session, in which the worker only watches the app's windows. Default: true. */
   encodes: z.boolean().optional(),
-  /** null: viewers get no files of this session. */
+  /** null: file transfers are disabled in this session. */
   files: z
     .object({ max_mb: z.int().min(1) })
     .nullable()
     .optional(),
-  /** Set for a measurement: the encoder holds the launch bitrate, and samples come once a second. */
+  /** Set for a measurement: the encoder keeps the launch bitrate, and samples are sent once a second. */
   bench: z.object({ live_write_probe: z.boolean() }).optional(),
-  /** true: the display reads input devices, so touches can use a touch screen. Default: false. */
+  /** Whether the display reads input devices, so that touches can use a touch screen. Default: false. */
   reads_devices: z.boolean().optional(),
   encoder: encoderChoice,
-  /** Effective host settings (config catalog keys); unknown keys are ignored, missing ones take defaults. */
+  /**
+   * Effective host settings (keys of the settings catalog). Unknown keys are ignored; missing ones have their defaults.
+   */
   settings: z.record(z.string(), z.unknown()),
   media: z.object({
-    /** Addresses for candidates; null = all except loopback. */
+    /** Addresses for candidates; null: all addresses except loopback. */
     addresses: z.array(z.string().max(64)).max(64).nullable(),
-    /** UDP port range, inclusive; null = ephemeral. */
+    /** UDP port range, inclusive; null: ephemeral ports. */
     ports: z.tuple([port, port]).nullable(),
   }),
 });
 
 /**
- * Encodes a few frames, so that driver and caches of the encoder are warm. Answered with `encoder_warm`. In place of
+ * Encodes a few frames, so that driver and caches of the encoder are warm. Answered with `encoder_warm`. It replaces
  * prepare: the worker then has no session, and ends when its channel closes.
  */
 const warmEncoder = z.object({
   type: z.literal('warm_encoder'),
   codec,
   encoder: encoderChoice,
-  /** As in prepare. */
+  /** The same as in prepare. */
   settings: z.record(z.string(), z.unknown()),
 });
 
@@ -95,7 +97,7 @@ const attach = z.object({
   client_id: z.string(),
   /** The browser's hello, relayed by the control plane. */
   hello: helloSchema,
-  /** Credentials in it are never logged. */
+  /** Contains credentials, which are never logged. */
   ice_servers: z.array(iceServer).max(32),
 });
 
@@ -105,7 +107,7 @@ const detach = z.object({
   reason: z.enum(['closed', 'taken_over']),
 });
 
-/** A message of the browser over the attached socket. */
+/** A message that the browser sent on the attached socket. */
 const browserSignal = z.object({
   type: z.literal('signal'),
   conn: z.number().int().nonnegative(),
@@ -114,36 +116,36 @@ const browserSignal = z.object({
 
 const tune = z.object({
   type: z.literal('tune'),
-  /** New encoder target; the worker clamps it to [bitrate floor, launch bitrate]. */
+  /** New target of the encoder; the worker limits it to [bitrate floor, launch bitrate]. */
   bitrate_kbps: z.number().int().min(100).max(500_000).optional(),
   keyframe: z.literal(true).optional(),
 });
 
 const appStateValue = z.enum(['starting', 'client_only', 'game_running', 'game_exited', 'presented']);
 
-/** Forwarded to the viewer as the control channel's `app` message; the last one is repeated on connect. */
+/** Sent to viewers as the control channel's `app` message; the last state is sent again to each new viewer. */
 const appState = z.object({ type: z.literal('app_state'), state: appStateValue });
 
 /**
- * Restarts the watch for the first window of an app; answered with `watching` when new windows are detected. The
- * watch from `prepared` on has number 0.
+ * Restarts the watch for the first window of an app; answered with `watching` as soon as new windows are detected. The
+ * first watch, which begins with `prepared`, has number 0.
  */
 const watchApp = z.object({
   type: z.literal('watch_app'),
   watch: z.number().int().nonnegative(),
-  /** Ignore existing windows. */
+  /** Whether to ignore existing windows. */
   only_new: z.boolean(),
 });
 
 const size = z.object({ width: z.number().int().positive(), height: z.number().int().positive() });
 
 /**
- * Changes display size, picture size or scale; answered with `display_done`. The agent has validated it, sends one at
- * a time, and numbers them upwards.
+ * Changes display size, picture size or scale; answered with `display_done`. The agent has validated the change, sends
+ * only one at a time, and numbers changes in ascending order.
  */
 const displayUpdate = z.object({
   type: z.literal('display'),
-  /** Repeated in the answer. */
+  /** Number of the change; repeated in the answer. */
   request: z.number().int().nonnegative(),
   render: size.optional(),
   ui_scale: z.number().optional(),
@@ -151,25 +153,27 @@ const displayUpdate = z.object({
 });
 
 /**
- * Cancels the change of that number: a queued one is dropped, a running or finished one is undone. Overtakes earlier
- * messages. The agent sends the next change only after this, or after an answer.
+ * Cancels the change with this number: a queued change is dropped, a running or finished one is undone. This message
+ * overtakes earlier messages. The agent sends the next change only after this message, or after an answer.
  */
 const withdrawDisplay = z.object({
   type: z.literal('withdraw_display'),
   request: z.number().int().nonnegative(),
 });
 
-/** Answered with `capture_done`; a newer request may replace a running one, which then gets no answer. */
+/**
+ * Answered with `capture_done`. A newer request may replace a running one; the replaced request then gets no answer.
+ */
 const capture = z.object({
   type: z.literal('capture'),
-  /** Repeated in the answer. */
+  /** Number of the request; repeated in the answer. */
   request: z.number().int().nonnegative(),
   order: captureRequest,
 });
 
 const stop = z.object({
   type: z.literal('stop'),
-  /** Session end reason; the viewer gets idle_timeout, or session_ended for all others. */
+  /** End reason of the session. The viewer receives idle_timeout, or session_ended for all other reasons. */
   reason: openCode<SessionEndReason>(),
   grace_ms: z.number().int().min(0).max(10_000),
 });
@@ -191,7 +195,7 @@ export const parentMessage = z.discriminatedUnion('type', [
 ]);
 
 const warm = z.object({ type: z.literal('warm') });
-/** error null: the encoder works. */
+/** error null: the encoder can encode. */
 const encoderWarm = z.object({ type: z.literal('encoder_warm'), error: z.string().max(512).nullable() });
 const prepared = z.object({ type: z.literal('prepared') });
 /** The first encoded frame left the encoder. */
@@ -199,11 +203,14 @@ const encoding = z.object({ type: z.literal('encoding') });
 /** A mapped app window drew for the first time. */
 const appPresented = z.object({
   type: z.literal('app_presented'),
-  /** Number of the watch that saw it. */
+  /** Number of the watch that detected the window. */
   watch: z.number().int().nonnegative(),
 });
 const watching = z.object({ type: z.literal('watching'), watch: z.number().int().nonnegative() });
-/** error null: the whole change is done; otherwise nothing. May precede the withdrawal of the same change. */
+/**
+ * error null: the whole change is done; otherwise nothing was changed. May arrive before the withdrawal of the same
+ * change is sent.
+ */
 const displayDone = z.object({
   type: z.literal('display_done'),
   request: z.number().int().nonnegative(),
@@ -214,18 +221,18 @@ const captureDone = z.object({
   request: z.number().int().nonnegative(),
   made: captureMade,
 });
-/** Shown app windows (count); sent on each change. */
+/** Number of shown app windows; sent at each change. */
 const windows = z.object({ type: z.literal('windows'), count: z.number().int().nonnegative() });
-/** Whether at least one peer connection is connected; sent on each change. */
+/** Whether at least one peer connection is connected; sent at each change. */
 const viewer = z.object({ type: z.literal('viewer'), connected: z.boolean() });
 
 /**
- * A virtual input device was created; its sysfs name. The agent gives its nodes to the session's user after it has
- * checked the device's owner.
+ * Sent when a virtual input device was created, with its sysfs name. The agent checks that the device belongs to the
+ * session, and then gives the session's user access to its nodes.
  */
 const inputDevice = z.object({ type: z.literal('input_device'), sysname: z.string().max(64) });
 
-/** A message for the browser of that socket. */
+/** A message for the browser on this socket. */
 const signal = z.object({
   type: z.literal('signal'),
   conn: z.number().int().nonnegative(),
@@ -234,7 +241,7 @@ const signal = z.object({
 
 const metrics = z.object({
   type: z.literal('metrics'),
-  /** End of the window, epoch milliseconds. */
+  /** End of the window, in epoch milliseconds. */
   ts: z.number().int(),
   window_ms: z.number().int().positive(),
   metrics: z.partialRecord(z.enum(AGENT_METRIC_KEYS), z.union([z.number(), z.boolean(), z.string()])),
@@ -260,7 +267,7 @@ const failure = z.object({
   error: z.string(),
 });
 
-/** The worker's event loop runs; sent every PULSE_MS from `prepared` on. */
+/** Shows that the worker's event loop runs; sent every PULSE_MS after `prepared`. */
 const pulse = z.object({ type: z.literal('pulse') });
 
 const stopped = z.object({ type: z.literal('stopped') });
@@ -286,7 +293,7 @@ export const workerMessage = z.discriminatedUnion('type', [
   stopped,
 ]);
 
-/** A fifth of the silence that ends a worker (SILENCE_LIMIT_MS). */
+/** A fifth of SILENCE_LIMIT_MS, the time without messages after which a worker is killed. */
 export const PULSE_MS = 500;
 
 export type ParentMessage = z.infer<typeof parentMessage>;

@@ -7,21 +7,26 @@ import { forkEntry, RECORDING_FD, WORKER_FILES_FD } from './child-entry.ts';
 import type { MessageChannel } from './message-channel.ts';
 import { type ParentMessage, type WorkerMessage, workerMessage } from './worker-messages.ts';
 
-/** Time limit until a worker is warm. It takes 1 s, or 4 s when running from source (two busy cores). */
+/** Time limit for a worker to become warm. This takes 1 s, or 4 s when the agent runs from source (two busy cores). */
 const WARM_LIMIT_MS = withPatience(10_000);
-/** A running worker sends a message every PULSE_MS; a silent one is killed after five of them. Chosen, not measured. */
+/**
+ * A running worker sends a message every PULSE_MS, so a worker that misses five of them is killed. Chosen, not
+ * measured.
+ */
 const SILENCE_LIMIT_MS = withPatience(2_500);
 /**
- * Limits of messages from a worker. It sends a few dozen a second; messages sent while this process was paused arrive
- * at once.
+ * Limits of messages from a worker. A worker sends a few dozen a second. The burst is large, because messages sent
+ * while this process was paused arrive at once.
  */
 const MESSAGES_PER_SECOND = 1_000;
 const MESSAGES_AT_ONCE = 5_000;
-/** A longer message counts as several. */
+/** A message that is longer than this counts as several messages. */
 const CHARACTERS_PER_TOKEN = 4_096;
-/** Malformed messages after which a worker is killed. Each is logged. A worker of this version sends none. */
+/** Number of malformed messages after which a worker is killed. Each is logged. A worker of this version sends none. */
 const MALFORMED_LIMIT = 16;
-/** Delay of the next fork after a worker was taken; the picture usually exists by then. */
+/**
+ * Delay before the next worker is forked after a worker was taken. By this time, the session's picture usually exists.
+ */
 const REFILL_AFTER_MS = 1_000;
 
 export interface WorkerExit {
@@ -33,31 +38,33 @@ type MessageOf<T extends WorkerMessage['type']> = Extract<WorkerMessage, { type:
 
 export interface MediaWorker {
   readonly pid: number;
-  /** Settles when usable. Rejects when the worker dies, or is not warm within 10 s, after which it is killed. */
+  /** Resolves when the worker is warm. Rejects when the worker dies, or is not warm within 10 s; then it is killed. */
   readonly warm: Promise<void>;
-  /**
-   * Records of the encoded stream (recording/stream-records.ts), if the session is recorded; they may be left unread.
-   */
+  /** Records of the encoded stream (recording/stream-records.ts), if the session is recorded; they need not be read. */
   readonly recording: Readable | null;
-  /** Messages of viewers about files (media/files/file-pipe.ts); the holder passes them on or destroys it. */
+  /**
+   * Messages of viewers about files (media/files/file-pipe.ts). The owner of the worker forwards or destroys this
+   * stream.
+   */
   readonly files: Duplex | null;
   /** Queues a message; dropped after the worker's exit. */
   send(message: ParentMessage): void;
   /** @returns a function that removes the listener */
   on<T extends WorkerMessage['type']>(type: T, listener: (message: MessageOf<T>) => void): () => void;
   /**
-   * IPC namespace: System V objects and POSIX message queues of one session, shared by worker, display and app.
-   * Capture makes its shared memory writable for every user (GStreamer 1.22, ximageutil.c: shmget with mode 0777), so
-   * users alone do not isolate sessions. Owner: the holder of the worker.
-   * @returns null: the agent's namespace
-   * @throws when the worker is gone
+   * Opens the worker's IPC namespace, which contains the System V objects and POSIX message queues of one session.
+   * Worker, display and app share it. The capture makes its shared memory writable for every user (GStreamer 1.22,
+   * ximageutil.c: shmget with mode 0777), so separate users are not enough to isolate sessions. Owner: the owner of the
+   * worker.
+   * @returns null: the worker is in the agent's namespace
+   * @throws when the worker has ended
    */
   openIpcNamespace(): HeldNamespace | null;
-  /** Settles exactly once; code is null after a signal. */
+  /** Settles exactly once; code is null if a signal ended the worker. */
   readonly exited: Promise<WorkerExit>;
   /** Closes the channel; the worker then exits within 2 s. */
   disconnect(): void;
-  /** SIGKILL. */
+  /** Sends SIGKILL. */
   kill(): void;
 }
 
@@ -67,21 +74,21 @@ export interface MediaWorkerPool {
    * @throws when the pool is closed, or the worker dies
    */
   acquire(): Promise<MediaWorker>;
-  /** Ends the idle workers and waits for them; acquired ones belong to their holders. */
+  /** Ends the idle workers and waits for them. Workers that were acquired belong to their owners and continue. */
   close(): Promise<void>;
 }
 
 export interface MediaWorkerPoolOptions {
   clock: Clock;
-  /** Workers kept warm (count). */
+  /** Number of workers that are kept warm. */
   size: number;
-  /** Gives each worker its own IPC namespace; this process must be root. */
+  /** Whether each worker gets its own IPC namespace. Requires root. */
   ownIpc: boolean;
-  /** Added to the inherited environment, for example GST_REGISTRY. */
+  /** Variables added to the inherited environment, for example GST_REGISTRY. */
   env?: Record<string, string>;
-  /** Output lines of a worker, for example of native libraries. */
+  /** Called with each output line of a worker, for example of a native library. */
   onOutput?: (pid: number, line: string) => void;
-  /** Called for an invalid message, which is otherwise ignored. */
+  /** Called for an invalid message. The message itself is dropped. */
   onMalformed?: (pid: number, why: string) => void;
 }
 
@@ -92,10 +99,11 @@ export function createMediaWorkerPool(options: MediaWorkerPoolOptions): MediaWor
 /**
  * Prefetched media workers.
  *
- * A pool keeps `size` workers warm (GStreamer and WebRTC library loaded). It forks the next one when a taken one has
- * ended or was taken 1 s ago, because an earlier fork would slow that session's start. A worker serves one session
- * and is never reused. The pool owns a worker until acquire() returns it; then the caller owns it. Every worker exits
- * within 2 s after this process: its channel closes, and its parent-death signal fires.
+ * A pool keeps `size` workers warm (GStreamer and WebRTC library loaded). The next worker is forked 1 s after a worker
+ * was taken, or when that worker has ended, because an earlier fork would slow down the session's start. A worker
+ * serves one session and is never reused. The pool owns a worker until acquire() returns it; then the caller owns it.
+ * Every worker exits within 2 s after this process has ended, because its channel closes and it gets the parent-death
+ * signal.
  */
 class ForkingPool implements MediaWorkerPool {
   readonly #options: MediaWorkerPoolOptions;
@@ -110,7 +118,7 @@ class ForkingPool implements MediaWorkerPool {
 
   async acquire(): Promise<MediaWorker> {
     if (this.#closed) throw new Error('the media worker pool is closed');
-    // Dead idle workers are skipped.
+    // Idle workers that have died are skipped.
     const worker = this.#idle.find((candidate) => candidate.alive) ?? new ForkedWorker(this.#options);
     const index = this.#idle.indexOf(worker);
     if (index >= 0) this.#idle.splice(index, 1);
@@ -142,7 +150,7 @@ class ForkedWorker implements MediaWorker {
   readonly pid: number;
   readonly exited: Promise<WorkerExit>;
   readonly warm: Promise<void>;
-  /** Settles when the worker is inside its IPC namespace. */
+  /** Resolves when the worker is inside its IPC namespace. */
   readonly entered: Promise<void>;
   readonly recording: Readable | null;
   readonly files: Duplex | null;
@@ -190,7 +198,7 @@ class ForkedWorker implements MediaWorker {
     const recording = child.stdio[RECORDING_FD];
     this.recording = recording instanceof Readable ? recording : null;
     this.recording?.on('error', () => undefined);
-    // The type covers only five of the descriptors.
+    // Cast, because the type covers only five of the descriptors.
     const files: unknown = [...child.stdio][WORKER_FILES_FD];
     this.files = files instanceof Duplex ? files : null;
     this.files?.on('error', () => undefined);
@@ -204,7 +212,7 @@ class ForkedWorker implements MediaWorker {
         resolve({ code, signal });
       };
       this.#child.once('exit', end);
-      // A failed spawn has no exit event.
+      // If the spawn fails, there is no exit event.
       this.#child.once('error', () => {
         if (this.#child.pid === undefined) end(127, null);
       });
@@ -229,7 +237,7 @@ class ForkedWorker implements MediaWorker {
         reject(new Error(`media worker ${pid} ended before it was warm (${signal ?? code})`));
       });
     });
-    // The rejection is for the holder; it must not be unhandled for an idle worker.
+    // Prevents an unhandled rejection for an idle worker. An owner still gets the rejection.
     this.warm.catch(() => this.kill());
   }
 
@@ -282,7 +290,7 @@ class ForkedWorker implements MediaWorker {
   }
 
   kill(): void {
-    // A worker that could not be started has no pid; a signal to an undefined pid could reach another process.
+    // A worker that could not be started has no pid, and a signal to an undefined pid could reach another process.
     if (!this.#ended && this.#child.pid !== undefined) this.#child.kill('SIGKILL');
   }
 }
