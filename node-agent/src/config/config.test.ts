@@ -8,7 +8,7 @@ import { IGNORED_VARIABLES } from './ignored-variables.ts';
 import { overlaySettings, rateModeInForce, settingBaseline } from './setting-values.ts';
 
 const BASE = { SERVICE_CONTROL_URL: 'http://127.0.0.1:8080', SERVICE_NODE_NAME: 'host-1' };
-/** The agent's variables, as listed in the tables of the contract; variables of host settings are in HOST_SETTINGS. */
+/** The agent's variables in the tables of the documentation; the variables of host settings are in HOST_SETTINGS. */
 const CONTRACT_VARIABLES = `
   SERVICE_ENROLLMENT_TOKEN SERVICE_CONTROL_URL SERVICE_FILE_TRANSFER SERVICE_FILE_TRANSFER_MAX_MB
   SERVICE_AGENT_METRICS_ADDR SERVICE_CONTROL_CA SERVICE_CONTROL_FINGERPRINT SERVICE_NODE_NAME SERVICE_AGENT_STATE_DIR

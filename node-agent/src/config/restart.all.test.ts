@@ -17,7 +17,7 @@ beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), 'footlight-restart-'));
   await chmod(home, 0o711);
   control = await FakeControl.listen({
-    // A poll without an answer would delay the agent's stop.
+    // Answers polls, because a poll without an answer would delay the agent's stop.
     answers: () => ({ status: 200, body: { runs: [], scans: [] } }),
   });
 });
@@ -29,12 +29,12 @@ afterEach(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-/** Starts the agent again, as a supervisor does after every exit. */
+/** Starts the agent again, like a supervisor that restarts it after every exit. */
 function start(): void {
   agent = startAgentProcess({ control, stateDir: join(home, 'state'), uids: UIDS, uid: null });
 }
 
-/** The first capacity report after message `from` that contains this override. */
+/** The first capacity report after message number `from` that contains this override. */
 function reportWith(gop: string, from = 0): Promise<Capacity> {
   return control.wait('capacity', ({ effective_settings }) => effective_settings?.gop === gop, from);
 }

@@ -17,7 +17,7 @@ import type { ChosenOutput } from './output-choice.ts';
 
 const UIDS: [number, number] = [71_080, 71_089];
 
-/** A monitor of 800 × 600; a virtual display replaces its connector. */
+/** A monitor with 800 × 600 pixels; a virtual display replaces its connector. */
 class PlayedMonitor implements ConsoleScreens {
   readonly story: string[] = [];
   readonly traces: DisplayTrace[] = [];
@@ -86,7 +86,8 @@ afterEach(async () => {
   monitor.startDisplay = startXvfb;
   monitor.story.length = 0;
   const ids = control.messages.flatMap((each) => (each.type === 'session_state' ? [each.session_id] : []));
-  // A session's record is removed only after the search for its user's files, which may end after the session.
+  // Polled, because a session's record is removed only after the search for its user's files, which may end after the
+  // session.
   const traces = () => tracesOf(join(stateDir, 'state'), UIDS, monitor.traces, ids);
   await vi.waitFor(async () => expect(await traces()).toEqual(NO_TRACES), 20_000);
 });
@@ -177,7 +178,7 @@ test('a display that dies before its first answer is reported as the failure, al
   await expect.poll(innermost).toBeDefined();
   process.kill(innermost() ?? Number.NaN, 'SIGKILL');
   await expect.poll(app).toEqual([]);
-  // Then the agent, which runs in this process, has reaped it.
+  // After this turn of the event loop, the agent, which runs in this process, has reaped the child process.
   await new Promise(setImmediate);
   monitor.die('SIGUSR1');
   expect(await sessions.ended(body)).toMatchObject({

@@ -9,9 +9,9 @@ import { ConnectorWatch } from './connector-watch.ts';
 import { linuxDisplays } from './displays.ts';
 import { readEdid } from './edid.ts';
 
-/** 1920×1080 at 60 Hz as in CTA-861: 148.5 MHz, 2200 × 1125. */
+/** 1920×1080 at 60 Hz as in CTA-861: pixel clock 148.5 MHz, 2200 × 1125 pixels in total. */
 const FULL_HD = [0x02, 0x3a, 0x80, 0x18, 0x71, 0x38, 0x2d, 0x40, 0x58, 0x2c, 0x45, 0, 0, 0, 0, 0, 0, 0x1e];
-/** The same lines interlaced: 74.25 MHz, 540 of 562 lines a field. */
+/** 1920×1080 interlaced: pixel clock 74.25 MHz, 540 of 562 lines per field. */
 const INTERLACED = [0x01, 0x1d, 0x80, 0x18, 0x71, 0x1c, 0x16, 0x20, 0x58, 0x2c, 0x25, 0, 0, 0, 0, 0, 0, 0x9e];
 
 function block(bytes: readonly number[]): number[] {
@@ -20,7 +20,7 @@ function block(bytes: readonly number[]): number[] {
   return [...padded, (256 - (sum % 256)) % 256];
 }
 
-/** An EDID with these descriptors in its base block, and an extension with others. */
+/** An EDID with descriptors in its base block and in an extension. */
 function edid(base: readonly number[][], extension: readonly number[][] = []): Uint8Array {
   const header = [0, 255, 255, 255, 255, 255, 255, 0, ...new Array<number>(46).fill(0)];
   const descriptors = [...base.flat(), ...new Array<number>(72 - base.flat().length).fill(0)];

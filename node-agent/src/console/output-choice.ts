@@ -14,7 +14,8 @@ export interface ChosenOutput {
 
 /**
  * The connected display that a configuration names. Pure.
- * @returns null: that display is not connected Source: docs/hosts.md, "A display on the host".
+ * @returns null: that display is not connected
+ * Source: docs/hosts.md, "A display on the host".
  */
 export function chooseOutput(
   { output_id, connector, mode }: Pick<ConsoleConfig, 'output_id' | 'connector' | 'mode'>,

@@ -17,12 +17,12 @@ import { processesOf } from '../testing/traces.ts';
 import { type Canvas, westonScreens } from './weston.ts';
 
 const SESSION = '00000000-0000-4000-8000-0000000000c0';
-/** The session had its own user, which has no process left. */
+/** Uid of the session's user, which has no process left. */
 const FORMER_UID = 71_096;
 const OUTPUT = { card: 'card1', connector: 'headless', mode: null, others: [] };
 const hasWeston = ['/usr/bin/weston', '/usr/bin/Xwayland'].every((path) => existsSync(path));
 
-// Weston's headless backend replaces the connector; everything else is the same as on hosts.
+// Weston's headless backend replaces the connector; all other parts are the same as on hosts.
 describe.runIf(hasWeston)('weston as the display beside a host', () => {
   const canvas = (...words: string[]): Canvas => ({
     words: () => words,
@@ -67,7 +67,7 @@ describe.runIf(hasWeston)('weston as the display beside a host', () => {
     const x = await XConnection.open(display.name, systemClock, () => undefined);
     expect(await (await XScreenSize.open(x)).size()).toEqual({ width: 1024, height: 768 });
     x.close();
-    // Xwayland does not listen on this name, and libxcb would connect to any program that does.
+    // The name is reserved: Xwayland does not listen on it, but libxcb would connect to any program that does.
     expect(holdAbstractName(display.socket)).toBe(null);
     await display.close();
     expect(existsSync(display.socket)).toBe(false);
@@ -86,7 +86,7 @@ describe.runIf(hasWeston)('weston as the display beside a host', () => {
     process.kill(found?.pid ?? Number.NaN, 'SIGKILL');
     await display.exited;
     await display.close();
-    // The terminal is restored only after a killed weston; a weston that ends by itself restores it.
+    // The agent restores the terminal only if weston was killed; a weston that exits by itself restores the terminal.
     expect(reclaimed).toBe(reclaims);
   });
 
@@ -110,7 +110,7 @@ describe.runIf(hasWeston)('weston as the display beside a host', () => {
       reclaimConsole: () => screens.reclaim(),
     });
     expect([processesOf(SESSION), existsSync(display.socket)]).toEqual([[], false]);
-    // The record is removed only after the search for the user's files.
+    // Polled, because the record is removed only after the search for the user's files.
     await expect.poll(() => existsSync(dirs.root)).toBe(false);
     expect(reclaimed).toBe(1);
   });

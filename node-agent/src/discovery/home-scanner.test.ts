@@ -17,7 +17,7 @@ const task = (n: number): ScanTask => ({
 });
 const found: ScanResult = { ok: true, complete: true, error: '', entries: [], outside: 0 };
 
-/** A control plane that answers reports with these statuses in order; the last one repeats. */
+/** A control plane that answers reports with these statuses in order, and then repeats the last one. */
 function world(statuses: readonly (number | 'lost')[] = [200]) {
   const clock = new ManualClock();
   const pending: ScanTask[] = [];

@@ -14,7 +14,7 @@ describe('a manifest', () => {
   ])('of a mebibyte of %s is parsed quickly', (_what, text) => {
     const startMs = performance.now();
     readManifest('440', text);
-    // At most 0.8 s on a busy machine; brackets and open values took over 40 s without the bounds of a line.
+    // Takes at most 0.8 s on a busy machine. Without the limits of a line, brackets and open values took over 40 s.
     expect(performance.now() - startMs).toBeLessThan(20_000);
   });
 });

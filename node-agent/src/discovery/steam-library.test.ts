@@ -181,7 +181,7 @@ describe('the scan of a Steam home', () => {
       const aside = `${home.steamapps}-aside`;
       for (let round = 0; round < 500; round += 1) {
         let looks = 0;
-        // The scan reads the clock between two names; the test acts as the app at this moment.
+        // The scan reads the clock between two names, so this function can change files at that time, like an app.
         const clock = () => {
           looks += 1;
           if (looks === (round % 4) + 1) {
@@ -273,7 +273,8 @@ describe('the scan of a Steam home', () => {
     symlinkSync(outside, join(home.steamapps, 'appmanifest_98.acf'));
     home.write(`${STEAM}/steamapps/libraryfolders.vdf`, libraryFoldersText([`${CONTAINER_PATH}/none`]));
     scan();
-    // Only those below the two folders: other test files of this process open and close their own meanwhile.
+    // Only descriptors below the two folders are counted, because other test files of this process open and close
+    // descriptors at the same time.
     const open = readdirSync('/proc/self/fd').flatMap((fd) => {
       try {
         return [readlinkSync(`/proc/self/fd/${fd}`)];

@@ -7,7 +7,7 @@ import { systemClock } from '@footlight/platform';
 import { expect, onTestFinished, test } from 'vitest';
 import { DisplayWatch } from './watch.ts';
 
-/** More than the buffers of a socket hold. */
+/** More bytes than a socket's buffers can store. */
 const FLOOD = randomBytes(4 * 1024 * 1024);
 
 test('a display server that floods its answers is read at a limited rate, and waits', async () => {
@@ -22,7 +22,7 @@ test('a display server that floods its answers is read at a limited rate, and wa
   });
   const path = join(dir, 'X0');
   await new Promise<void>((resolve) => server.listen(path, resolve));
-  // A clock without time: the pause between two reads never ends.
+  // A clock that does not advance, so the pause between two reads never ends.
   const setTimeout = () => {
     settle('paused');
     return { cancel: () => undefined };

@@ -29,7 +29,7 @@ let x: XConnection;
 
 beforeAll(async () => {
   directory = mkdtempSync(path.join(tmpdir(), 'window-manager-'));
-  // The app can write in the home of the session's helpers.
+  // The attack is written here, because an app can write to the home of the session's helpers.
   mkdirSync(path.join(directory, '.matchbox'));
   writeFileSync(
     path.join(directory, '.matchbox', 'kbdconfig'),
@@ -53,7 +53,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** A window that the window manager shows, and the keys that it received. */
+/** Opens a window that the window manager shows. @returns the keys that the window receives */
 async function openApp(): Promise<number[]> {
   const { client, root } = x;
   const keys: number[] = [];
@@ -73,7 +73,7 @@ async function openApp(): Promise<number[]> {
   return keys;
 }
 
-// An app that starts while the display server starts may be served first.
+// This can happen, because an app that starts together with the display server may be served before the window manager.
 test('a window that was mapped before the window manager started fills the screen too', async () => {
   const other = await startTestDisplay(640, 480);
   onTestFinished(() => other.close());
@@ -94,8 +94,8 @@ test('a window that was mapped before the window manager started fills the scree
 });
 
 /**
- * Attacks that an exploited window manager could try, run in a process with the same confinement. Prints one line for
- * each that works.
+ * Attacks that an exploited window manager could try. Run in a process with the same confinement; prints one line for
+ * each attack that succeeds.
  */
 const EXPLOIT = `
 import os, socket, sys
@@ -141,10 +141,11 @@ test.runIf(process.getuid?.() === 0)('one that an app took over reaches nothing 
   expect(said.split('\n').filter((line) => line.startsWith('did'))).toEqual([]);
 });
 
-// The window manager runs outside the app's isolation: its child processes have the host's network and no limits.
+// This matters, because the window manager runs outside the app's isolation: its child processes have the host's
+// network and no limits.
 test('every key reaches the app, and none makes the window manager run a command', async () => {
   const keys = await openApp();
-  // Requests that an app may send to the window manager.
+  // Commands that an app can send to the window manager.
   execFileSync('matchbox-remote', ['-keys-reload'], { env: { ...process.env, DISPLAY: display.name } });
   const input = await XInput.open(x);
   const chords = [[CTRL, ALT, X], [CTRL, ALT, Z], [ALT, N], [ALT, C], [F11]];

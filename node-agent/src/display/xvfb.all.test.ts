@@ -53,11 +53,11 @@ interface StartOptions {
   ended?: AbortSignal;
   endNameHolders?: () => Promise<void>;
   clock?: Clock;
-  /** Program that is started instead of an Xvfb. */
+  /** A fake server that is started instead of an Xvfb. */
   played?: PlayedSocket;
 }
 
-/** The display of a session; by default it has the agent's user. */
+/** Starts the display of a session; by default as the agent's user. */
 async function start(
   n: number,
   {
@@ -84,7 +84,8 @@ async function start(
 }
 
 /**
- * Binds abstract names and listens on them, as a hostile program would; prints the names that it got, and keeps them.
+ * Binds abstract names and listens on them, like a hostile program. Prints the names that it could bind, and keeps
+ * them.
  */
 const TAKE = `
 import socket, sys
@@ -118,7 +119,10 @@ async function takeNames(numbers: readonly number[]): Promise<{ said: string; en
   };
 }
 
-/** Whether the server accepts a client that sends these bytes. Source: X Window System Protocol, "Connection Setup". */
+/**
+ * Whether the server accepts a client whose first bytes are these. Source: X Window System Protocol, "Connection
+ * Setup".
+ */
 function letsIn(display: Display, cookie: Buffer): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect(display.socket, () => socket.write(setupRequest(cookie)));
@@ -140,7 +144,7 @@ test('displays of one user started at once have different numbers and sockets, a
 
 test('the abstract name of a display is held while it lives, and free afterwards', async () => {
   const { display } = await start(1);
-  // libxcb tries this name before the socket file.
+  // The abstract name, which libxcb tries before the socket file.
   const meanwhile = await takeNames([display.number]);
   await meanwhile.end();
   expect(meanwhile.said).toBe('Address already in use\n0 taken\n');
@@ -160,7 +164,7 @@ test('when an app holds every name, the app is ended before a launch gives up', 
 test('a number with a taken abstract name is skipped, because clients would reach its holder', async () => {
   const { display } = await start(1);
   await display.close();
-  // Without a lock file and without a socket file.
+  // An X server without a lock file and without a socket file.
   const argv = [display.name, '-displayfd', '3', '-nolisten', 'tcp', '-nolisten', 'unix'];
   const other = spawn('Xvfb', argv, { stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
   try {
@@ -183,7 +187,7 @@ test.runIf(root)(
   },
 );
 
-/** Number of the session's display, when the fake server is ready. */
+/** Waits until the fake server is ready. @returns the number of the session's display */
 async function numberOf(n: number): Promise<number> {
   const { home } = sessionDirs(dir, `00000000-0000-4000-8000-00000000000${n}`);
   const file = join(home, 'number');
@@ -288,7 +292,7 @@ test.skipIf(!root)(
     const directory = join(dir, 'sockets');
     const judge = () => makeSocketDir(directory, mine).then(() => 'used', String);
     const refused = `Error: other users of this machine can replace displays in ${directory}: sudo rm -r ${directory} && sudo install -d -m 1777 ${directory}`;
-    // The agent created it; the test runs as root, so its owner is root.
+    // The agent created the directory, so its owner is root, because the test runs as root.
     expect([await judge(), statSync(directory).mode & 0o7777]).toEqual(['used', 0o1777]);
     chownSync(directory, mine, mine);
     expect(await judge()).toBe('used');
@@ -322,7 +326,7 @@ test('removes nothing of a later server that has its number and a socket with th
 test('listens only on its file socket, and accepts only clients with this session’s cookie', async () => {
   const [mine, other] = [await start(1), await start(2)];
   const sockets = readFileSync('/proc/net/unix', 'latin1').split('\n');
-  // __SO_ACCEPTCON, which listening sockets have.
+  // The flag __SO_ACCEPTCON (00010000), which listening sockets have.
   const listens = (path: string) =>
     sockets.some((line) => line.endsWith(` ${path}`) && line.split(' ')[3] === '00010000');
   expect(listens(mine.display.socket)).toBe(true);
@@ -359,7 +363,7 @@ test('pixmaps of an app beyond 2 GiB are refused, and the server continues', asy
   });
   const app = await XConnection.open(display.name, systemClock, () => undefined);
   onTestFinished(() => app.close());
-  // 1 GiB each, which uses no memory until something is drawn.
+  // Pixmaps of 1 GiB each. They use no memory until a client draws into them.
   for (let count = 0; count < 4; count++)
     app.client.CreatePixmap(app.client.AllocID(), app.root, 24, 16_384, 16_384);
   await app.settle();

@@ -143,7 +143,7 @@ describe('a file that is sent', () => {
     freeBytes = 1_500_000;
     put(2, 'a', '', 400_000);
     put(3, 'b', '', 400_000);
-    // The first transfer has reserved the free space.
+    // The second transfer is refused, because the first one has reserved the free space.
     expect(answers.slice(1)).toEqual([
       { type: 'ready', id: 2 },
       { type: 'failed', id: 3, code: 'no_space' },
@@ -237,7 +237,7 @@ describe('a hostile viewer', () => {
 });
 
 describe('a hostile app', () => {
-  /** Entries that an app plants, and that are never opened. */
+  /** Entries that an app creates as an attack, and that must never be opened. */
   const planted: [string, (path: string) => void][] = [
     ['a link to a file outside', (path) => symlinkSync(join(outside, 'secret'), path)],
     ['a link to a folder outside', (path) => symlinkSync(outside, path)],
@@ -252,7 +252,7 @@ describe('a hostile app', () => {
       ask({ type: 'delete', id: 2, path: 'planted' });
       for (const answer of answers) expect(answer).toMatchObject({ type: 'failed', code: 'not_allowed' });
       expect(answers).toHaveLength(2);
-      // A new file gets another name in the same folder.
+      // A new file must get another name in the same folder, because the name is taken.
       put(3, 'planted', 'mine');
       expect(last()).toEqual({ type: 'done', id: 3, path: 'planted (2)' });
       ask({ type: 'list', id: 4, path: '' });
@@ -340,7 +340,8 @@ describe('a hostile app', () => {
   });
 
   test('with a file of eight exbibytes, as some file systems allow: the folder is still listed', () => {
-    // On a separate file system, because ext4, which other homes of these tests may use, has no file of that size.
+    // On another file system, because ext4, which the other homes of these tests may use, does not support a file of
+    // this size.
     const wide = mkdtempSync('/dev/shm/home-files-');
     onTestFinished(() => rmSync(wide, { recursive: true }));
     execFileSync('truncate', ['--size', String(2n ** 63n - 1n), join(wide, 'sparse')]);
@@ -354,7 +355,7 @@ describe('a hostile app', () => {
     const folder = join(home, 'closed');
     mkdirSync(folder);
     const held = () => readdirSync('/proc/self/fd').length;
-    // Root may read every folder, so its opening fails here.
+    // Simulates a folder that cannot be opened, because root may open every folder.
     const opening = vi.spyOn(fs, 'opendirSync').mockImplementation(() => {
       throw Object.assign(new Error('closed'), { code: 'EACCES' });
     });

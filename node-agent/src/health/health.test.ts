@@ -22,7 +22,7 @@ test.each([
 
 const HEALTH = healthPage(() => ({ sessions: 2, connected: false }));
 
-/** Status of the page on the real socket, requested with this Host header. */
+/** Requests the page over a real socket, with this Host header. @returns the status of the answer */
 function status(port: number, host: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     request({ port, host: '127.0.0.1', path: '/health', headers: { host } }, (response) => {

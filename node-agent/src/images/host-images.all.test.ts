@@ -40,7 +40,7 @@ describe.skipIf(why !== null)(`images of a host with a real podman${why === null
     expect(await host.podman.podman('images', '--digests', '--format', '{{.Digest}}')).toContain(
       host.image.split('@')[1],
     );
-    // Repeated: the state is reported at once, without a second pull.
+    // A repeated command: the state is reported at once, without a second pull.
     const from = host.control.messages.length;
     await ensure('terminal');
     await reached('terminal', 'ready', from);
@@ -69,7 +69,7 @@ describe.skipIf(why !== null)(`images of a host with a real podman${why === null
   test('an image in use is not removed, but afterwards it is', async () => {
     await ensure('used');
     await reached('used', 'ready');
-    // Another image of the catalog has the same ref in the engine, so it stays.
+    // The image stays in the engine, because another image of the catalog has the same ref.
     await host.control.command({ type: 'image_remove', image_id: 'terminal' });
     await reached('terminal', 'absent');
     expect(await host.podman.podman('images', '--quiet')).not.toBe('');
@@ -102,7 +102,7 @@ describe.skipIf(why !== null)(`images of a host with a real podman${why === null
   });
 
   test('a registry that sends other bytes for a digest: the image is refused', async () => {
-    // Layers of the image, each with one byte changed.
+    // Replaces each layer of the image by a layer in which one byte is changed.
     const name = `${host.registry.name}/apps/forged:1`;
     await ensure('terminal');
     await reached('terminal', 'ready', host.control.messages.length);

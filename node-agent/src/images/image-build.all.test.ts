@@ -34,7 +34,7 @@ describe.skipIf(why !== null)(`an image built on its host${why === null ? '' : `
   let reports: ImageState[] = [];
   let progress: ImageState[] = [];
   let free: number | null = null;
-  /** The source's answers by path: a file, or the address of a redirect. */
+  /** The code host's answers by path: a file, or the address of a redirect. */
   const answers = new Map<string, { file: string } | { location: string }>();
   const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
 
@@ -151,7 +151,7 @@ describe.skipIf(why !== null)(`an image built on its host${why === null ? '' : `
 
   test('from the folder of an archive, with its arguments', async () => {
     await serve('/real.tar.gz', HONEST);
-    // Forges first answer with a redirect.
+    // Code hosts first answer with a redirect.
     answers.set('/tool.tar.gz', { location: '/real.tar.gz' });
     const ready = await build();
     expect(ready).toMatchObject({ image_id: 'tool', version: '1', state: 'ready' });
@@ -160,7 +160,7 @@ describe.skipIf(why !== null)(`an image built on its host${why === null ? '' : `
     expect(held ?? []).toEqual([]);
     await images.check();
     expect(images.held).toEqual([{ image_id: 'tool', version: '1', state: 'ready' }]);
-    // The next agent asks the engine, because an administrator may have changed its images by hand.
+    // The next agent process queries the engine, because an administrator may have changed its images by hand.
     const again = await HostImages.open(deps);
     expect(again.held).toBe(undefined);
     await again.check();

@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openDeviceFile, openDeviceFiles } from './device-file.ts';
 
-/** FIONREAD, the number of bytes in a pipe: an ioctl that every machine supports. Source: ioctl_tty(2). */
+/**
+ * FIONREAD returns the number of bytes in a pipe. It is used here, because every machine supports this ioctl. Source:
+ * ioctl_tty(2).
+ */
 const FIONREAD = 0x541b;
 const ENOTTY = 25;
 

@@ -23,7 +23,7 @@ beforeEach(() => {
   screen = new TouchScreen(file, { sessionId: 's', size: SIZE, onProblem: (why) => problems.push(why) });
 });
 
-/** Events of the last contact, as "code value". */
+/** Changes a contact. @returns the events of this change, as "code value" */
 function told(contact: number, at: { x: number; y: number } | null): string | null {
   const before = file.reports.length;
   screen.contact(contact, at);

@@ -19,7 +19,7 @@ import {
 const hex = (bytes: Buffer) => bytes.toString('hex').replace(/(..)(?!$)/g, '$1 ');
 
 describe('uinput on 64-bit Linux', () => {
-  // The numbers that a C compiler finds in linux/uinput.h, whose lower half holds the size of each struct.
+  // The numbers that a C compiler computes from linux/uinput.h; their upper half contains the size of each struct.
   test.each([
     ['devCreate', 0x5501],
     ['devDestroy', 0x5502],

@@ -12,7 +12,7 @@ const KEY_A = 30;
 const BUTTON_LEFT = 0x110;
 const BUTTON_SOUTH = 0x130;
 
-/** Sets a filter (prctl(2), PR_SET_SECCOMP), makes the ioctls of its arguments, and prints their errors. */
+/** Sets a filter (prctl(2), PR_SET_SECCOMP), calls the ioctls in its arguments, and prints their errors. */
 const ASK = `
 import ctypes, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -27,7 +27,10 @@ for request, value in zip(numbers[::2], numbers[1::2]):
     print(ctypes.get_errno(), end=" ")
 `;
 
-/** Answers of the kernel to a process with the filter, on an ordinary file: ENOTTY for allowed calls. */
+/**
+ * The kernel's answers to a process with the filter. The ioctls are called on an ordinary file, so an allowed call
+ * fails with ENOTTY.
+ */
 function answers(filter: Buffer, requests: readonly (readonly [request: number, value: number])[]): number[] {
   const words = ['--no-new-privs', 'python3', '-c', ASK, filter.toString('hex')];
   const { stdout, stderr } = spawnSync('setpriv', [...words, ...requests.flat().map(String)], {

@@ -17,13 +17,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(stateDir, { recursive: true, force: true }));
 
-/** A fake control plane for the agent's calls. */
+/** A fake control plane that answers the agent's calls. */
 class FakeControl {
-  /** Runs returned by the next polls. */
+  /** Runs that the next polls return. */
   runs: { run_id: string; job_id: string; params: object; deadline_secs: number }[] = [];
   polls = 0;
   readonly reports: JobReport[] = [];
-  /** Status of the answer to a report; an exception means no answer. */
+  /** Status of the answer to a report; an Error: no answer arrives. */
   answer: (report: JobReport) => number | Error = () => 200;
 
   readonly call = async ({ path, body }: HttpCall): Promise<HttpAnswer> => {
@@ -43,7 +43,7 @@ class FakeControl {
   }
 }
 
-/** A job whose runs end on the test's command. */
+/** A job whose runs end only when the test ends them. */
 function heldJob() {
   const runs: { params: object; signal: AbortSignal; end(outcome?: object | Error): void }[] = [];
   const job: AgentJob = {

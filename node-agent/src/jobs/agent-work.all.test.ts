@@ -19,7 +19,7 @@ test('an agent without a connection polls for runs, executes and reports them', 
   const reports: JobReport[] = [];
   const order = (run_id: string, job_id: string) => ({ run_id, job_id, params: {}, deadline_secs: 3_600 });
   control.options.answers = ({ path, body, headers }) => {
-    // No run is due until the socket is closed.
+    // Returns no run until the socket is closed.
     const isClosed = !control.connected && headers.authorization?.startsWith('Bearer ') === true;
     if (path !== '/v1/agent/jobs/pending' || isClosed) paths.push(path);
     if (path === '/v1/agent/jobs/pending')
@@ -30,7 +30,7 @@ test('an agent without a connection polls for runs, executes and reports them', 
     if (path === '/v1/agent/jobs/report') reports.push(body as JobReport);
     return { status: 200, body: path.endsWith('gc-pending') ? { homes: [] } : { ok: true, scans: [] } };
   };
-  // The first poll comes at the latest possible time, after the first link is cut.
+  // The first poll is made at the latest possible time, so it is after the first link is cut.
   const random = { ...systemRandom, number: () => 0.99 };
   const place = { control, stateDir: join(folder, 'state'), uids: UIDS };
   const agent = await startTestAgent(place, {}, { random });
@@ -63,7 +63,7 @@ test('a host that is being enrolled polls as soon as it has an identity', async 
     paths.push(path);
     return { status: 200, body: path.includes('scan') ? { scans: [] } : { runs: [] } };
   };
-  // The first polls come at the earliest possible time.
+  // The first polls are made at the earliest possible time.
   const random = { ...systemRandom, number: () => 0 };
   const agent = await startTestAgent(
     { control, stateDir: join(folder, 'state'), uids: UIDS },

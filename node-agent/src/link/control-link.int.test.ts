@@ -19,9 +19,12 @@ const CAPACITY: Capacity = {
   gpus: [],
 };
 
-/** Speeds time up so that the contract's deadlines take seconds; only a link without an answer reaches them. */
+/**
+ * Makes time pass faster, so that the deadlines of the protocol take seconds. Only a link without an answer reaches
+ * them.
+ */
 const quick = fastClock(10);
-/** Faster, for tests of links without an answer: the deadlines take tenths of a second. */
+/** An even faster clock for tests of links without an answer: the deadlines take tenths of a second. */
 const quicker = fastClock(100);
 
 let dir: string;
@@ -283,7 +286,7 @@ describe('a backlog', () => {
     for (let count = 0; count < 1_900; count++) link.report(report(`${count}`));
     const paced = () => control.messages.filter(({ type }) => type.startsWith('session_'));
     await control.wait('heartbeat');
-    // An ack arrives after everything that was sent before it.
+    // The ack of a command arrives after all messages that were sent before it.
     const settled = () =>
       control.command({ type: 'session_stop', session_id: randomUUID(), reason: 'admin' });
     await settled();
@@ -303,7 +306,7 @@ describe('a backlog', () => {
       ...Array.from({ length: 200 }, (_, index) => index),
     ]);
     expect(paced()[1_900]).toMatchObject({ type: 'session_metrics', late: true });
-    // The queue is empty now, so this message is sent at once.
+    // The queue is empty now, so the link sends this message at once.
     link.event(event(777));
     await control.wait('session_trace_event', ({ ts }) => ts === 777);
   });
@@ -354,8 +357,8 @@ describe('deadlines and closes', () => {
 
   test('a frame over 1 MiB ends the connection, and the next one works', async () => {
     control = await FakeControl.listen();
-    // Time passes slower than in other tests: if 20 s passed in 200 ms, silence would close the connection of a busy
-    // machine before the frame does.
+    // Time passes slower than in other tests. If 20 s passed in 200 ms, the silence limit would close the connection on
+    // a busy machine before the frame does.
     await dialOnly({}, {}, fastClock(10));
     await control.wait('heartbeat');
     const from = control.messages.length;
@@ -367,7 +370,7 @@ describe('deadlines and closes', () => {
 
 test('an identity that cannot be written yet delays the connection, and is not fatal', async () => {
   control = await FakeControl.listen();
-  // A directory with the name of the temporary file that is written first.
+  // A directory with the name of the temporary file, so that writing this file fails.
   const obstacle = join(dir, 'enroll-id.tmp');
   mkdirSync(obstacle);
   const putOffMs: number[] = [];
@@ -422,7 +425,8 @@ describe('a pinned certificate', () => {
     let refused = 0;
     server.on('tlsClientError', () => refused++);
     await dialOnly({ controlUrls: [controlUrl], controlFingerprint: Array(32).fill('AB').join(':') });
-    // When the second attempt starts, the first has ended, so it would already have sent the credential.
+    // When the second attempt starts, the first one has ended, so a credential that it sends would have arrived
+    // already.
     await expect.poll(() => refused).toBeGreaterThan(1);
     expect(received).toEqual([]);
 

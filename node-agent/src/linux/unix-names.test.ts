@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { holdAbstractName, isHeldByAgent, listNamedSockets, parseDiagAnswer } from './unix-names.ts';
 
-/** Answer of Linux 6.18: a listening socket with a path, one without a name, then the end. */
+/** Answer of Linux 6.18: a listening socket with a path, a socket without a name, and the end. */
 const ANSWER = Buffer.concat([
   message(
     20,

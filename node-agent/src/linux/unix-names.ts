@@ -121,8 +121,8 @@ export function holdAbstractName(name: string): HeldName | null {
 
 /**
  * The process that called listen(2) at a path.
- * @returns null when a connection is not possible now, because no process listens or the queue is full Source: unix(7),
- * SO_PEERCRED.
+ * @returns null when a connection is not possible now, because no process listens or the queue is full
+ * Source: unix(7), SO_PEERCRED.
  */
 export function listeningProcess(path: string): number | null {
   const fd = openSocket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);

@@ -10,7 +10,7 @@ beforeEach(() => {
   metrics = new AgentMetrics(clock);
 });
 
-/** Series of the page by name and labels. */
+/** Reads the metrics page. @returns the values by name and labels */
 async function read(): Promise<Map<string, number>> {
   const text = await metrics.text({ sessions: 2, connected: true });
   const lines = text.split('\n').filter((line) => line.startsWith('footlight_agent'));

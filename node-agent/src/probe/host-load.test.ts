@@ -37,7 +37,7 @@ test('rates are measured since the previous call, and the first call has none', 
   files['/proc/stat'] = 'cpu  160 10 80 850 100 5 5 0 30 0\n';
   files['/proc/net/dev'] = DEV.replace('1000', '626000').replace('5000', '1255000');
   expect(probe.look()).toEqual({ cpu_busy: 0.5, net: { rx_kbps: 1_000, tx_kbps: 2_000 } });
-  // Removing an interface reduces the sums; an unreadable file gives no values.
+  // The sums decrease when an interface is removed; an unreadable file gives no values.
   nowMs = 10_000;
   delete files['/proc/stat'];
   files['/proc/net/dev'] = '';

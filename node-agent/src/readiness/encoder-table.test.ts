@@ -6,7 +6,7 @@ import { encoderTableChecks, type InspectedRow } from './encoder-table.ts';
 
 type Seen = Partial<EncoderInspection> | string;
 
-/** A host with GStreamer 1.22 and all its plugins, but only these elements. */
+/** A host with GStreamer 1.22 and all its plugins, but with only these elements. */
 function host(seen: Partial<Record<`${EncoderFamily} ${Codec}`, Seen>>): InspectedRow[] {
   return ENCODERS.map((row) => {
     const own = seen[`${row.family} ${row.codec}`];

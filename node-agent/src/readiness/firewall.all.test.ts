@@ -20,7 +20,7 @@ function isThere(program: string): boolean {
   }
 }
 
-/** Runs a shell command in the namespace. */
+/** Runs a shell command in the test's network namespace. */
 function inside(line: string): string {
   return execFileSync('ip', ['netns', 'exec', NAMESPACE, 'sh', '-c', line], { env: ENV, encoding: 'utf8' });
 }
@@ -33,7 +33,7 @@ const answers = (tool: 'nft' | 'iptables') => ({
   firewalld: ABSENT,
 });
 
-/** Each remedy is executed: the tool accepts it, and then no port is closed. */
+/** Each remedy is executed: the tool must accept it, and then all ports must be open. */
 describe.skipIf(process.getuid?.() !== 0 || !isThere('ip'))(
   'a real packet filter, in a namespace of its own',
   () => {

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { decideFirewall, type FirewallAnswers, type ToolAnswer } from './firewall-verdict.ts';
 import { complement, intersection, type PortSet, portSet, union, without } from './port-set.ts';
 
-/** Output of nft 1.0.6, iptables 1.8.9 and ufw 0.36.2, each run in a separate network namespace. */
+/** Recorded output of nft 1.0.6, iptables 1.8.9 and ufw 0.36.2, each run in a separate network namespace. */
 const recorded = (name: string): ToolAnswer => ({
   kind: 'text',
   text: readFileSync(join(import.meta.dirname, 'fixtures', name), 'utf8'),

@@ -6,7 +6,8 @@ const HARMLESS = new Set(['--comment', '-m', '--match', '--reject-with', '--log-
 
 /**
  * Reads the table `filter` from the output of `iptables-save` or `ip6tables-save`, of either backend.
- * @returns null: the output does not contain the table Source: iptables-save(8), iptables-extensions(8).
+ * @returns null: the output does not contain the table
+ * Source: iptables-save(8), iptables-extensions(8).
  */
 export function readIptablesSave(text: string): FilterTable | null {
   const lines = text.split('\n');

@@ -40,7 +40,8 @@ export interface NftInput {
 
 /**
  * Reads `nft -j list ruleset`.
- * @throws when the text is not its output Source: libnftables-json(5).
+ * @throws when the text is not its output
+ * Source: libnftables-json(5).
  */
 export function readNftRuleset(text: string): NftInput[] {
   const ruleset = rulesetSchema.parse(JSON.parse(text));

@@ -39,11 +39,11 @@ let recorder: FlightRecorder;
 
 beforeEach(() => {
   stateDir = mkdtempSync(join(tmpdir(), 'flight-recorder-'));
-  // Starts at the real time, because the files' time stamps come from the file system.
+  // The clock starts at the real time, because the times of files come from the file system.
   clock = new ManualClock(Date.now());
   freeBytes = 1e12;
   told = [];
-  // Only writes of this test: a waiting write of an earlier test may begin now.
+  // A new list, so that it contains only writes of this test: a waiting write of an earlier test may begin now.
   const begun: typeof writes = [];
   writes = begun;
   uploads = [];
@@ -80,7 +80,7 @@ const command = (op: SessionRecording['op'], recording: number, session = SESSIO
   );
 const dir = () => join(stateDir, 'recordings');
 
-/** A session with one picture in its ring. */
+/** Creates a session with one picture in its ring. */
 function record(session = SESSION): PassThrough {
   recorder.begin(session, STREAM);
   const pipe = new PassThrough();
@@ -131,7 +131,7 @@ describe('a freeze', () => {
     expect(await command('freeze', 2, others[0])).toMatchObject({ code: 'busy' });
     for (const n of [1, 2, 3]) expect(await command('freeze', 10 + n, others[n])).toEqual({ ok: true });
     expect(await command('freeze', 20, others[4])).toMatchObject({ code: 'busy' });
-    // One after the other.
+    // The files are written one after the other.
     for (let written = 0; written < 4; written++) {
       await expect.poll(() => writes.length).toBe(written + 1);
       await writes[written]?.finish({ ok: true, duration_ms: 1 });
@@ -219,7 +219,7 @@ describe('a ring', () => {
       await expect.poll(() => pipe.readableLength).toBe(0);
       recorder.end(session, true);
     }
-    // Nine of 56 MiB fit.
+    // Nine rings of 56 MiB fit into the limit.
     expect(await command('freeze', 1, sessions[0], false)).toMatchObject({ code: 'no_such_session' });
     expect(await command('freeze', 2, sessions[1], false)).toEqual({ ok: true });
   });
@@ -307,7 +307,7 @@ describe('recordings', () => {
     await files.open();
     old(`${id(1)}.mp4`, DAY_MS);
     old(`${id(2)}.mp4`, DAY_MS - 60 * 60_000);
-    // Written before the clock was set back.
+    // A file that was written before the clock was set back.
     old(`${id(3)}.mp4`, -2 * DAY_MS);
     old(`${id(4)}.part`, 0);
     old('a note of somebody.txt', 2 * DAY_MS);

@@ -25,7 +25,7 @@ describe('a ring', () => {
     const ring = new RecordingRing();
     for (let second = 0; second <= 90; second++)
       ring.add(record(second + 1, second % 2 === 0), second * 1000);
-    // 30 s to 90 s are kept.
+    // The records from 30 s to 90 s are kept.
     expect(ring.frozen().map(({ length }) => length)).toEqual(Array.from({ length: 61 }, (_, n) => 31 + n));
   });
 

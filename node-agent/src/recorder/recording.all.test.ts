@@ -28,7 +28,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** Collects a session's records, as the agent does. */
+/** Collects a session's records like the agent. */
 function collect(session: TestSession): { ring: RecordingRing; records: StreamRecord[] } {
   const ring = new RecordingRing();
   const records: StreamRecord[] = [];
@@ -65,7 +65,7 @@ describe('a recorded session', () => {
     const kept = new Set(video?.samples.map((sample) => Buffer.concat(nalUnitsOf(sample)).toString('hex')));
     const seen = framesOf(alice.video.map(({ data }) => data)).slice(1);
     const units = seen.map((packets) => Buffer.concat(nalUnitsOfPackets('h264', packets)).toString('hex'));
-    // The viewer's newest frames arrived after the ring was read.
+    // The viewer's newest frames are not compared, because they arrived after the ring was read.
     expect(units.slice(0, 80).filter((unit) => !kept.has(unit))).toEqual([]);
     expect(new Set(units).size).toBeGreaterThan(60);
   });
@@ -82,7 +82,7 @@ describe('a recorded session', () => {
       expect(answer).toMatchObject({ ok: true });
       const [video] = readTracks(readFileSync(path));
       expect(video?.format).toBe({ h265: 'hev1', av1: 'av01' }[codec]);
-      // A software encoder that restarts at its first picture repeats its RTP timestamp.
+      // The software encoder restarts at its first picture and then repeats its RTP timestamp.
       const reader = new RecordReader();
       const units = frozen.flatMap((record) => reader.push(record)).flatMap(unitsOf);
       const pictures = codec === 'av1' ? units : new Set(units.map(({ data }) => data.readUInt32BE(4)));

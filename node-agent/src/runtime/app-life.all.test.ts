@@ -6,7 +6,7 @@ import type { Isolation } from './process.ts';
 const USER = { uid: 71_612, gid: 71_612, groups: [] };
 const isRoot = process.getuid?.() === 0;
 
-/** Lets the session bus start a service that prints a line and never ends. */
+/** Makes the session bus start a service that prints a line and never ends. */
 const ACTIVATE_SERVICE = [
   'mkdir -p "$HOME/.local/share/dbus-1/services"',
   'printf "[D-BUS Service]\\nName=test.Lasting\\nExec=/bin/sh -c \\"echo said-by-a-service; sleep 600\\"\\n" >"$HOME/.local/share/dbus-1/services/test.Lasting.service"',
@@ -20,7 +20,7 @@ describe.each([
 ] as const)('an app lives as long as one of its processes (%s)', (_name, isolated) => {
   let stateDir: string;
   const isolation: Isolation = isolated ? 'root' : 'none';
-  // As root, only an isolated app has a session bus.
+  // With a root agent, only an isolated app has a session bus.
   const user = isolated ? USER : null;
 
   beforeAll(() => {

@@ -5,7 +5,7 @@ import { makeCgroup, removeCgroupDirs } from './cgroups.ts';
 
 const LIMIT_BYTES = 64 * 1024 * 1024;
 
-/** Contents of the files of this name in a group's directories. */
+/** Contents of all files with this name in a group's directories. */
 function contents(dirs: readonly string[], name: string): string[] {
   const files = dirs.map((dir) => join(dir, name)).filter((file) => existsSync(file));
   return files.map((file) => readFileSync(file, 'utf8').trim());
@@ -17,7 +17,8 @@ test('a memory limit also covers swap', ({ onTestFinished, skip }) => {
   onTestFinished(() => {
     expect(removeCgroupDirs(group.dirs)).toEqual([]);
   });
-  // v2 counts swap separately, v1 together with memory. A kernel without swap accounting has neither file.
+  // v2 counts swap separately, but v1 counts it together with memory. On a kernel without swap accounting, both files
+  // are missing.
   const limits = [
     ...contents(group.dirs, 'memory.swap.max'),
     ...contents(group.dirs, 'memory.memsw.limit_in_bytes'),

@@ -24,8 +24,8 @@ const RACES = process.env.FOOTLIGHT_LONG === '1' ? 1_000 : 20;
 const root = process.getuid?.() === 0;
 
 /**
- * Swaps a directory with a link repeatedly and as fast as possible (renameat2 with RENAME_EXCHANGE) until both are
- * gone.
+ * Repeatedly swaps a directory with a link, as fast as possible (renameat2 with RENAME_EXCHANGE), until both are
+ * removed.
  */
 const SWAP = `
 import ctypes, sys
@@ -35,7 +35,7 @@ print("swapping", flush=True)
 while libc.renameat2(-100, a, -100, b, 2) == 0: pass
 `;
 
-/** Creates empty files with this prefix, count and owner. */
+/** Creates empty files with the given prefix, number and owner. */
 const MANY = `
 import os, sys
 place, count, uid = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -55,8 +55,8 @@ while True:
 const SEARCHES = 60;
 
 /**
- * Moves a directory while a search is inside it; inotify shows where the search is. A program that goes up by `..` then
- * ends up elsewhere.
+ * Moves a directory while a search is inside it; inotify shows where the search is. A search that then uses `..` would
+ * leave the searched tree.
  */
 const MOVE_AWAY = `
 import ctypes, os, struct, sys, time
@@ -102,7 +102,8 @@ describe('removing a tree', () => {
     for (let race = 0; race < RACES; race++) {
       const tree = join(dir, `tree-${race}`);
       mkdirSync(join(tree, 'swapped'), { recursive: true });
-      // The same names in both, so a removal that lists one directory and removes in the other would remove files.
+      // Both directories contain the same names. So a removal that lists one directory but removes in the other one
+      // would remove files.
       for (const name of names) writeFileSync(join(tree, 'swapped', name), '');
       spawnSync('ln', ['-s', canary, join(tree, 'link')]);
       const swapper = spawn('python3', ['-c', SWAP, join(tree, 'swapped'), join(tree, 'link')], {
@@ -172,7 +173,7 @@ describe.runIf(root)('beside an app that moves directories away from the search'
     moved = openDirectory('/var/tmp/footlight-moved-');
     chownSync(moved, other, other);
     const ids = { uid: other, gid: other };
-    // The system's python3, because this user may not be able to run the tests' own.
+    // The system's python3 is used, because this user may not be able to run the python3 of the tests.
     mover = spawn('/usr/bin/python3', ['-c', MOVE_AWAY, moved], {
       ...ids,
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -186,7 +187,8 @@ describe.runIf(root)('beside an app that moves directories away from the search'
   });
 
   test('it misses nothing, or reports that it is not complete', async () => {
-    // One is newer than the moved directory and one is older, so a search visits one of them afterwards in any order.
+    // One directory is newer and one is older than the moved directory. So a search visits at least one of them after
+    // the moved one, in any order.
     const newer = openDirectory('/var/tmp/footlight-newer-');
     try {
       for (let search = 0; search < 5; search++) {
@@ -206,7 +208,7 @@ describe.runIf(root)('beside an app that moves directories away from the search'
 
 describe.runIf(root)('an app that leaves many files', () => {
   const FILES = 20_000;
-  /** Longest time without an answer of the agent's health page. */
+  /** Longest time in which the agent's health page may not answer. */
   const SILENCE_MS = 1_000;
 
   test('in world-writable directories: they are removed with its user, and this process is not blocked', async () => {
@@ -257,7 +259,7 @@ describe.runIf(root)('what a session leaves in open directories of others', () =
   });
 });
 
-/** A directory in which every user may write, and remove only its own files. */
+/** Creates a directory in which every user may create files, but may remove only own files. */
 function openDirectory(prefix: string): string {
   const path = mkdtempSync(prefix);
   chmodSync(path, 0o1777);

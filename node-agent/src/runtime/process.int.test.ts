@@ -23,17 +23,19 @@ const isRoot = process.getuid?.() === 0;
 const WHO_AM_I = [
   'id -u; id -g; id -G; grep "Max processes" /proc/self/limits; grep -E "NoNewPrivs|Cap|Seccomp" /proc/self/status',
   'df --block-size=1 --output=target,size /tmp /dev/shm',
-  // tail keeps its possible output in memory.
+  // Uses much memory, because tail must store all of its input.
   'head -c 200000000 /dev/zero | tail -c 200000000 | wc -c | sed "s/^/got /"',
 ].join('; ');
-/** Takes terminals and keeps them. */
+/** Opens terminals and keeps them open. */
 const TERMINALS = `
 import os, time
 for _ in range(4): os.openpty()
 print("terminals", sorted(os.listdir("/dev/pts")), flush=True)
 time.sleep(60)
 `;
-/** Creates a socket in every writable directory, including its own, which it opens to others. */
+/**
+ * Creates a socket in every writable directory, and makes the socket and its own directories accessible to all users.
+ */
 const OFFERS = `
 import os, socket, time
 sockets = []
@@ -61,7 +63,7 @@ for path in os.environ["OFFERED"].split():
   except OSError: pass
 print("done")
 `;
-/** Every program that is, or could be, run between agent and app. */
+/** Every program that runs, or could run, between the agent and the app. */
 const ON_THE_WAY = ['nsenter', 'setpriv', 'bwrap', 'sh', 'cat', 'prlimit', 'env', 'choom', 'dbus-daemon'];
 
 function canLimit(): boolean {
@@ -90,7 +92,7 @@ describe.each([
   test.skipIf(!isRoot)(
     'with a link in place of its home: it does not start in a directory of others',
     async () => {
-      // Its user may read this directory, but cannot traverse the path to it.
+      // A directory that the app's user may read, but cannot reach, because the path to it is closed.
       const inside = join(stateDir, 'closed', 'inside');
       const options = { isolation, memoryMb: 64, pids: 321 };
       const arrange = (home: string) => {
@@ -127,7 +129,7 @@ describe.each([
           expect.stringMatching(/^Max processes +321 /),
           'NoNewPrivs:	1',
           ...['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].map((set) => `${set}:	0000000000000000`),
-          // SECCOMP_MODE_FILTER; only bubblewrap sets it.
+          // 2 is SECCOMP_MODE_FILTER, which only bubblewrap sets.
           isolated ? 'Seccomp:	2' : 'Seccomp:	0',
         ]),
       );
@@ -139,7 +141,8 @@ describe.each([
     },
   );
 
-  // Descriptors passed to another session would keep memory, and the kernel's counts for the user id.
+  // A descriptor that is passed to another session would keep its memory, and would count for the user id, after the
+  // session's end.
   test
     .skipIf(!isRoot || !isolated)
     .each(['in any directory', 'in its home, though both belong to one person'])(
@@ -224,7 +227,8 @@ describe.each([
       }
       const env = {
         PATH: planted,
-        // The dynamic loader writes a file for each program that gets these variables, such as LD_PRELOAD.
+        // Variables of the dynamic loader, like LD_PRELOAD. The loader writes a file for each program that gets these
+        // variables.
         LD_DEBUG: 'libs',
         LD_DEBUG_OUTPUT: join(planted, 'loader'),
         LD_LIBRARY_PATH: planted,

@@ -7,11 +7,11 @@ import { XDrawing } from './x-drawing.ts';
 const DAMAGE_EVENT = 91;
 const DAMAGE = 7;
 
-/** A fake server that sends a damage event for each write of an app, and answers requests after the earlier writes. */
+/** A fake server that sends a damage event for each write of an app, and answers a request after all earlier writes. */
 class Server {
   readonly client = Object.assign(new EventEmitter(), { AllocID: () => DAMAGE });
   answers = 0;
-  /** Whether the app writes again before each of the next answers. */
+  /** For each of the next answers: whether the app writes again before it. */
   readonly #late: number[] = [];
 
   async open(): Promise<XDrawing> {
@@ -35,7 +35,7 @@ class Server {
     } as unknown as XConnection);
   }
 
-  /** Draws one picture. @param more for each following answer, whether another write precedes it */
+  /** Draws one picture. @param more for each following answer: whether another write precedes it */
   draws(...more: number[]): void {
     this.#late.push(...more);
     this.#write();

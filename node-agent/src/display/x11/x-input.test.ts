@@ -9,19 +9,19 @@ const XKB_EVENT = 85;
 const CAPS_LOCK = 58;
 const APPS_READ_MAP_MS = 30;
 const SPARE_KEYS = Array.from({ length: 8 }, () => [0, 0]);
-/** The first key of the map types "a", the others have no character. */
+/** The first key of the map types "a"; the other keys have no character. */
 const MAP = [[0x61, 0x41], ...SPARE_KEYS];
 
-/** Injected events: kind, detail, x, y. */
+/** Injected events, as kind, detail, x, y. */
 let injected: number[][];
 let tell: (event: Partial<XEvent>) => void;
-/** Lets the display answer the pending requests. */
+/** Makes the display answer the pending requests. */
 let answer: () => void;
 let input: XInput;
 let clock: ManualClock;
-/** Answers until nothing is left to type. */
+/** Makes the display answer until all text is typed. */
 let finishTyping: () => Promise<void>;
-/** The display's answers about its keyboard, and the number of requests. */
+/** The keyboard map that the display returns, and the number of requests for it. */
 let map: readonly (readonly number[])[];
 let mapReads: number;
 /** Keys that were remapped. */
@@ -200,7 +200,7 @@ describe('an app that changes the keyboard map', () => {
     input.text('漢');
     await typed(2);
     expect(remapped).toHaveLength(1);
-    // Every spare key is used again, including this one.
+    // The text needs every spare key, including the key that was used before.
     input.text('一二三四五六七八');
     await typed(10);
     expect(new Set(remapped.slice(1).map(([code]) => code)).size).toBe(8);

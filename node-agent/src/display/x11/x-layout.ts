@@ -26,7 +26,8 @@ export const FIRST_LAYOUT: KeyboardLayout = { layout: 'us', variant: null };
 
 /**
  * Parts of the keyboard map of a layout, according to the rules of xkeyboard-config for a PC keyboard on Linux.
- * @returns null: the name cannot be the name of a layout Source: xkeyboard-config, rules/evdev.
+ * @returns null: the name cannot be the name of a layout
+ * Source: xkeyboard-config, rules/evdev.
  */
 export function mapParts({ layout, variant }: KeyboardLayout): string[] | null {
   if (!LAYOUT_NAME.test(layout) || NO_LAYOUTS.has(layout)) return null;

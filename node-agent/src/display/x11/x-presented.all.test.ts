@@ -15,7 +15,7 @@ afterAll(async () => {
   await display?.close();
 });
 
-/** An app with one window that names itself and shows a single colour. */
+/** Opens an app with one window that has a name and shows a single colour. */
 async function openApp(): Promise<{ window: number; draw(): Promise<void>; end(): Promise<void> }> {
   const app = await XConnection.open(display.name, systemClock, () => undefined);
   const { client, root } = app;
@@ -42,7 +42,7 @@ async function openApp(): Promise<{ window: number; draw(): Promise<void>; end()
 
 type Opener = (connection: XConnection, onPresented: () => void) => Promise<XPresented>;
 
-/** @returns the watch, and when it has seen a window draw */
+/** @returns the watch; `drawn` resolves when the watch has detected that a window drew */
 async function watched(open: Opener): Promise<{ presented: XPresented; drawn: Promise<void> }> {
   let tell = () => {};
   const drawn = new Promise<void>((resolve) => {

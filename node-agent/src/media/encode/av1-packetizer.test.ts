@@ -31,7 +31,7 @@ describe('a temporal unit becomes packets', () => {
   test('a small keyframe is one packet: sequence header with its length, frame without, delimiter left out', () => {
     const [packet, ...more] = new Av1Packetizer(MTU, 96).packets(unit(sequence, frame(KEY, 4)), 0);
     expect(more).toEqual([]);
-    // W = 2, N = 1; the OBU headers say that no size follows.
+    // W = 2 and N = 1; the OBU headers have the flag that no size follows.
     expect([...payloadOf(packet)]).toEqual([0x28, 4, 0x08, 1, 2, 3, 0x30, KEY, 7, 7, 7]);
   });
 
@@ -115,7 +115,7 @@ test('split units can be reassembled, and no packet exceeds the limit', () => {
       fc.integer({ min: 64, max: 1200 }),
       (obus, mtu) => {
         const packets = new Av1Packetizer(mtu, 96).packets(unit(...obus), 0);
-        // As texts: comparing buffers element by element takes most of the time of 300 runs.
+        // Compared as texts, because comparing buffers element by element takes most of the time of 300 runs.
         expect(hexOf(depacketizeAv1(packets))).toEqual(hexOf(readObus(unit(...obus)).slice(1)));
         for (const packet of packets) expect(packet.length).toBeLessThanOrEqual(mtu);
         expect(packets.filter((packet) => readRtpHeader(packet)?.marker)).toHaveLength(1);

@@ -7,11 +7,11 @@ const FRAME_MS = 1000 / FPS;
 
 interface Capture {
   atMs: number;
-  /** Time since the draw that this capture shows; null: nothing was drawn since the previous capture. */
+  /** Time between the draw and the capture that shows it; null: nothing was drawn since the previous capture. */
   waitedMs: number | null;
 }
 
-/** Captures of a display on which an app draws at these times, until some time after the last draw. */
+/** Captures of a display on which an app draws at the given times, until `untilMs`. */
 function captures(drawnAtMs: readonly number[], untilMs: number): Capture[] {
   const schedule = new CaptureSchedule(FPS, 0);
   const made: Capture[] = [];
@@ -20,7 +20,7 @@ function captures(drawnAtMs: readonly number[], untilMs: number): Capture[] {
   for (;;) {
     const withoutMs = schedule.nextMs(false);
     const drawnMs = drawnAtMs[draw];
-    // A draw before the next regular capture.
+    // Whether an app draws before the next regular capture.
     const isDrawn = drawnMs !== undefined && drawnMs <= withoutMs;
     const atMs = isDrawn ? Math.max(drawnMs, Math.min(schedule.nextMs(true), withoutMs)) : withoutMs;
     if (atMs > untilMs) return made;

@@ -30,7 +30,7 @@ test.each([24, 25, 30, 50, 60, 90, 120, 144, 240])(
     for (let frame = 1n; frame <= 2_000n; frame++) {
       nowMs += 5;
       timer.now();
-      // The source rounds the time of a frame down. Source: gst_ximage_src_create.
+      // Rounded down, because the source rounds the time of a frame down. Source: gst_ximage_src_create.
       const ptsNs = ((firstFrame + frame) * 1_000_000_000n) / BigInt(fps);
       expect(timer.capturedAtMs(Number(ptsNs) / 1e6), `frame ${frame}`).toBe(nowMs);
     }

@@ -9,7 +9,7 @@ import { TestHost, type TestSession } from '../testing/test-host.ts';
 import { probeEncoders } from './encoder-probe.ts';
 import '../testing/codec-encoders.ts';
 
-/** Software encoders of these codecs, which only tests have; everything else is product code. */
+/** The software encoders of these codecs exist only in tests; all other code is product code. */
 const SIZE = { width: 320, height: 240 };
 const BLUE = [0x20, 0x40, 0x90] as const;
 
@@ -33,7 +33,7 @@ afterAll(() => host?.close());
 
 async function watch(codec: 'h265' | 'av1'): Promise<NativeViewer> {
   session = await host.session();
-  // An encoder that can be requested for keyframes makes none by itself.
+  // No periodic keyframes: if keyframes can be requested from an encoder, it makes none by itself.
   session.prepare({ fps: 15, bitrate_kbps: 800, codec, playout0_ms: 50 });
   session.worker.send({ type: 'start' });
   const viewer = session.viewer();
@@ -101,7 +101,7 @@ test('the probe proves and measures every codec of the table that the host can e
 }, async () => {
   const { encoders, throughput } = await probeEncoders(
     [{ index: 0, vendor: 'software', render_node: null }],
-    // Software AV1 needs most of the product's time limit, even on an idle machine.
+    // A longer limit, because software AV1 needs most of the product's time limit, even on an idle machine.
     { clock: systemClock, env: codecPreload(), limitMs: 40_000 },
   );
   expect(encoders.map(({ codec, available, live_bitrate }) => [codec, available, live_bitrate])).toEqual([

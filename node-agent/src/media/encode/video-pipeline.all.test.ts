@@ -17,9 +17,9 @@ import {
 const SIZE = { width: 320, height: 240 };
 const FPS = 30;
 const FRAMES = 20;
-/** Number of drawn pictures, each at another moment between two captures. */
+/** Number of drawn pictures, each at another time between two captures. */
 const DRAWS = 15;
-/** Encode times of a picture with which an encoder keeps up, and with which it falls behind. */
+/** Encode times per picture: one that is fast enough for the frame rate, and one that is too slow. */
 const QUICK_MS = 20;
 const SLOW_MS = 100;
 
@@ -39,7 +39,7 @@ afterAll(() => display?.close());
 
 const ascending = (a: number, b: number) => a - b;
 
-/** A pipeline for the test's display. @param events missing ones do nothing */
+/** Options of a pipeline for the test's display. @param events handlers; missing handlers do nothing */
 function options(row: EncoderRow, fps: number, events: Partial<VideoPipelineEvents>): VideoPipelineOptions {
   return {
     display: display.name,
@@ -57,7 +57,7 @@ function options(row: EncoderRow, fps: number, events: Partial<VideoPipelineEven
   };
 }
 
-/** Runs until `FRAMES` frames were encoded. @returns the reported events, in order */
+/** Runs until `FRAMES` frames were encoded. @returns the reported events in order */
 async function run(row: EncoderRow): Promise<({ in: CapturedFrame } | { out: EncodedFrame })[]> {
   const told: ({ in: CapturedFrame } | { out: EncodedFrame })[] = [];
   await new Promise<void>((resolve, reject) => {
@@ -77,7 +77,7 @@ async function run(row: EncoderRow): Promise<({ in: CapturedFrame } | { out: Enc
   return told;
 }
 
-/** Software H.264 with this minimum time per picture. */
+/** A software H.264 encoder that needs at least this time per picture. */
 function slowed(byMs: number): EncoderRow {
   const row = encoderRow('openh264', 'h264');
   if (!row) throw new Error('the table has no H.264 in software');
@@ -99,7 +99,7 @@ describe('captured frames are reported', () => {
       untilEncoderMs.push((known.get(one.out.ptsMs)?.arrivedAtMs ?? Number.NaN) - one.out.capturedAtMs);
       encodeMs.push(one.out.encodeMs ?? 0);
     }
-    // A frame that is read between the tap and the queue has no arrival time yet, and gets the time of its capture.
+    // A frame that is read between the tap and the queue has no arrival time yet, so its capture time is used.
     for (const ms of untilEncoderMs) expect(ms).toBeGreaterThanOrEqual(0);
     expect(percentile(untilEncoderMs.sort(ascending), 0.5)).toBeGreaterThan(0);
     expect(percentile(encodeMs.sort(ascending), 0.5)).toBeGreaterThan(QUICK_MS);
@@ -110,7 +110,7 @@ describe('captured frames are reported', () => {
   test('even while the encoder is behind, including frames that its queue drops', async () => {
     const told = await run(slowed(SLOW_MS));
     const arrivals = told.flatMap((one) => ('in' in one ? [one.in.arrivedAtMs] : []));
-    // The display is captured three times in the encode time of one frame.
+    // The display is captured about three times while one frame is encoded.
     expect(arrivals.length).toBeGreaterThan(FRAMES * 1.5);
     expect(arrivals).toEqual([...new Set(arrivals)].sort(ascending));
     const encodeMs = told.flatMap((one) => ('out' in one ? [one.out.encodeMs ?? 0] : []));
@@ -141,7 +141,7 @@ test('a drawn picture is captured at once, and a display at rest at the frame ra
   })();
   const waitsMs: number[] = [];
   for (let i = 0; i < DRAWS; i++) {
-    // Each draw is at another moment between two captures, after a pause.
+    // Draws at another time between two captures, after a pause.
     const seen = frames.length;
     await expect.poll(() => frames.length, { interval: 5 }).toBeGreaterThan(seen + 4);
     await delay(systemMediaClock, (i * frameMs) / DRAWS);
@@ -154,14 +154,14 @@ test('a drawn picture is captured at once, and a display at rest at the frame ra
   x.close();
   await followed;
   expect(failures).toEqual([]);
-  // With captures at fixed times the mean would be half a frame time. No picture waits longer than half a frame after a
-  // capture.
+  // With captures at fixed times, the median would be half a frame time. With this schedule, no picture waits longer
+  // than half a frame after a capture.
   expect(percentile([...waitsMs].sort(ascending), 0.5)).toBeLessThan(frameMs / 4);
   const stepsOf = (times: readonly number[]) =>
     times.slice(1).map((time, i) => time - (times[i] ?? Number.NaN));
   const stepsMs = stepsOf(frames.map(({ capturedAtMs }) => capturedAtMs));
   expect(percentile([...stepsMs].sort(ascending), 0.5)).toBeCloseTo(frameMs, -1);
-  // The encoder gets frames of equal length, a viewer gets the times of capture.
+  // For the encoder all frames have the same length, but a viewer gets the capture times.
   for (const ms of stepsOf(frames.map(({ ptsMs }) => ptsMs ?? Number.NaN))) {
     expect(ms / frameMs).toBeCloseTo(Math.round(ms / frameMs), 3);
   }

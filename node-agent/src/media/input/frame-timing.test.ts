@@ -79,7 +79,7 @@ describe('the first frame that contains an input', () => {
               timing.applied('input', inputs.length, nowMs);
               continue;
             }
-            // A frame is reported after its capture, when later inputs may have been applied.
+            // A frame is reported some time after its capture, when later inputs may have been applied.
             const capturedAtMs = Math.max(nowMs - delayMs, (captured.at(-1) ?? 0) + 1);
             captured.push(capturedAtMs);
             const report = frame(timing, capturedAtMs);
@@ -101,7 +101,7 @@ describe('an input counts as applied when it was injected', () => {
   let world: RecordedInput;
   beforeEach(() => {
     world = new RecordedInput();
-    // Two frames at 60 a second.
+    // A hold time of two frames at 60 fps.
     world.input = new SessionInput(world.clock, world.size, null, 34);
     world.input.connect(world.display, null);
   });
@@ -109,7 +109,7 @@ describe('an input counts as applied when it was injected', () => {
 
   const press = ({ channels }: ConnectedChannels, seq: number, down: boolean) =>
     channels.onMessage('input', Buffer.from(encodeButton({ seq, t: 0, button: 0, down, position: null })));
-  /** The timing message of a frame captured now; null: none was sent. */
+  /** The timing message about a frame that is captured now; null: no message was sent. */
   const shown = ({ channels, sent }: ConnectedChannels): Frame | null => {
     sent.length = 0;
     const capturedAtMs = world.clock.monotonicMs();

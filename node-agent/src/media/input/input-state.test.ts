@@ -286,7 +286,7 @@ describe('release', () => {
           for (const action of actions ?? []) {
             if (action.do !== 'key' && action.do !== 'button') continue;
             const name = action.do === 'key' ? `k${action.code}` : `b${action.button}`;
-            // No key goes down twice or up twice in a row.
+            // A key must not be pressed twice or released twice in a row.
             expect(down.has(name)).toBe(!action.down);
             if (action.down) down.add(name);
             else down.delete(name);

@@ -14,8 +14,8 @@ import { PRINTED, type PrintedKey, printedKeys } from '../testing/printed-keys.t
 import { TestHost } from '../testing/test-host.ts';
 
 /**
- * The long run tests every key of every layout, in a terminal and in a text field; the short run tests two layouts in a
- * terminal.
+ * The long test run checks every key of every layout, in a terminal and in a text field. The short run checks two
+ * layouts in a terminal.
  */
 const long = process.env.FOOTLIGHT_LONG === '1';
 const LAYOUTS = long ? Object.keys(PRINTED) : ['de', 'us intl'];
@@ -46,9 +46,9 @@ afterEach(async () => {
   if (app?.pid !== undefined) process.kill(-app.pid, 'SIGKILL');
   await gone;
   app = null;
-  // The display is reused by the next test, and a killed worker releases no keys.
+  // Released here, because the next test uses the same display, and a killed worker releases no keys.
   alice.send('input', encodeReleaseAll({ seq: ++seq, t: seq }));
-  // The display's keyboard map also remains, and a session assumes the map of a new display.
+  // Reset too, because the display keeps its keyboard map, but a session assumes the map of a new display.
   execFileSync('setxkbmap', ['-display', host.display.name, 'us']);
   const { desktop } = host;
   const held = () => desktop.request<Buffer>((callback) => desktop.client.QueryKeymap(callback));
@@ -65,7 +65,7 @@ function run(program: string, ...args: string[]): void {
   app = spawn(program, args, { env, stdio: 'ignore', detached: true });
 }
 
-/** A terminal whose program prints its input. @returns the input so far */
+/** Opens a terminal whose program writes its input to a file. @returns a function that reads this input */
 async function openTerminal(): Promise<() => string> {
   const file = join(host.scratch, `typed-${files++}`);
   const script = `stty raw -echo; echo ready >${file}.ready; exec cat >${file}`;
@@ -74,7 +74,7 @@ async function openTerminal(): Promise<() => string> {
   return () => read(file);
 }
 
-/** A text field of a browser, which shows its text as the title of its window. */
+/** Opens a text field in a browser. Its page shows the text as the title of the window. */
 async function openField(): Promise<() => Promise<string>> {
   const page = `<title>ready:</title><textarea autofocus style="width:100%;height:100%"></textarea><script>
     const field = document.querySelector('textarea');
@@ -122,7 +122,7 @@ const named = (name: string): KeyboardLayout => {
   return { layout, variant };
 };
 
-/** Chooses a layout. @returns the layout in force afterwards */
+/** Chooses a layout. @returns the layout that is in force afterwards */
 async function choose(layout: KeyboardLayout): Promise<KeyboardLayout | undefined> {
   const told = () => alice.control.filter((message) => message.type === 'keyboard_layout');
   const before = told().length;
@@ -158,7 +158,7 @@ describe('a chosen keyboard layout', () => {
     async (name) => {
       const typed = await openField();
       expect(await choose(named(name))).toEqual(named(name));
-      // A title is cut at 128 bytes.
+      // Split, because a window title is cut at 128 bytes.
       const keys = printedKeys(name);
       for (let at = 0; at < keys.length; at += 12) {
         const row = keys.slice(at, at + 12);

@@ -28,7 +28,7 @@ afterEach(() => world.close());
 
 const stamp = (seq: number, t = 0) => ({ seq, t });
 
-/** One valid message of each layout that a viewer sends, with its channel. */
+/** One valid message for each message layout that a viewer sends, and the channel of this message. */
 const LAYOUTS: readonly (readonly [InputLane, InputMessage])[] = [
   ['input', { kind: 'key', ...stamp(1), code: 30, down: true, locks: 0 }],
   ['input', { kind: 'text', ...stamp(2), text: 'aé' }],
@@ -166,7 +166,7 @@ describe('malformed frames', () => {
 
   test(`${DECODES} mutated frames are decoded without an exception, and decoded values are in range`, () => {
     const seeds = LAYOUTS.map(([, message]) => Buffer.from(encodeInput(message)));
-    // A fast random generator, because a hundred million numbers must not cost more than the tested code.
+    // A fast random generator, because generating a hundred million numbers must not take longer than the tested code.
     let state = 0x9e37_79b9;
     const next = () => {
       state ^= state << 13;

@@ -11,9 +11,7 @@ interface Done {
   action: DisplayAction;
 }
 
-/**
- * Runs actions that arrive at given times to the end, in simulated time, with a display that processes them at once.
- */
+/** Applies actions that arrive at given times, in simulated time, with a display that processes actions at once. */
 function run(arrivals: readonly { atMs: number; action: DisplayAction }[], holdMs: number): Done[] {
   const hold = new PressHold(holdMs);
   const done: Done[] = [];
@@ -35,7 +33,7 @@ function run(arrivals: readonly { atMs: number; action: DisplayAction }[], holdM
   return done;
 }
 
-/** How often a program that reads the keyboard every periodMs, first at phaseMs, sees the key go down. */
+/** How often a program sees the key pressed, if it reads the keyboard every periodMs, first at phaseMs. */
 function pressesSeen(done: readonly Done[], code: number, periodMs: number, phaseMs: number): number {
   const changes = done.filter(({ action }) => action.do === 'key' && action.code === code);
   const endMs = (done.at(-1)?.atMs ?? 0) + 2 * periodMs;

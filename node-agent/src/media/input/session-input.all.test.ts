@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterEach(() => host.clear());
 afterAll(() => host?.close());
 
-/** As games do: the pointer has an empty picture over the window. */
+/** Hides the pointer like a game: the pointer has an empty picture over the window. */
 function hidePointer(window: number): void {
   const { client } = host.desktop;
   const [pixmap, cursor] = [client.AllocID(), client.AllocID()];
@@ -47,7 +47,7 @@ async function grabPointer(window: number): Promise<void> {
   if (status !== 0) throw new Error(`the pointer was not granted: ${status}`);
 }
 
-/** The current keyboard map, as an app that follows it sees it. */
+/** Characters of keys in the current keyboard map, as an app sees them that follows the map. */
 async function charactersOf(keycodes: readonly { keycode: number; shift: boolean }[]): Promise<string> {
   const { desktop } = host;
   const first = desktop.display.min_keycode;
@@ -65,7 +65,7 @@ describe('input reaches the display', () => {
     await session.start({ fps: hz });
     const alice = await session.watch();
     const app = await host.openWindow();
-    // Measured by the display's clock, because this process may poll too rarely on a busy machine.
+    // Times of the display's clock are used, because this process may poll too rarely on a busy machine.
     const times = () =>
       app.events.filter(({ keycode }) => keycode === KEY_SPACE + 8).map(({ time = Number.NaN }) => time);
     for (let tap = 1; tap <= 10; tap++) {
@@ -176,7 +176,8 @@ describe('input reaches the display', () => {
     bob.send('input', encodeKey({ seq: 1, t: 1, code: 42, down: true, locks: 0 }));
     await bob.until('a press of the second', () => app.events.at(-1)?.type === KEY_PRESS);
     alice.send('input', encodeKey({ seq: 2, t: 2, code: 30, down: true, locks: 0 }));
-    // Sends pings like a page, because after three seconds of silence the second viewer's key would be released too.
+    // Sends pings like a page. Without them, the second viewer's key would also be released after three seconds of
+    // silence.
     let pings = 1;
     await alice.until('the first is closed', () => {
       bob.send('motion', encodePing({ seq: ++pings, t: 0, client_ms: 0 }));
@@ -209,7 +210,7 @@ describe('input reaches the display', () => {
     alice.send('motion', encodePointerAbs({ seq: 1, t: 0, x: 32_768, y: 32_768 }));
     await reaches(320, 240);
     alice.send('motion', encodePointerRel({ seq: 2, t: 0, sum_x: 0, sum_y: 0 }));
-    // A lost message is included in the next total.
+    // Messages 3 to 8 are lost, but the next total includes their movement.
     alice.send('motion', encodePointerRel({ seq: 9, t: 0, sum_x: 16 * 30, sum_y: -16 * 20 }));
     await reaches(350, 220);
 
@@ -257,7 +258,7 @@ describe('input reaches the display', () => {
       'closed',
       () => alice.state === 'closed' || alice.state === 'disconnected' || alice.state === 'failed',
     );
-    // The worker's message and the viewer's state arrive on different channels.
+    // Polled, because the worker's message and the viewer's state arrive on different channels.
     await expect.poll(() => session.heard('viewer').at(-1)).toMatchObject({ connected: false });
   });
 });

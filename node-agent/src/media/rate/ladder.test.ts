@@ -21,7 +21,7 @@ function ladder(settings: Record<string, unknown>, facts: Partial<LadderFacts> =
 
 const quiet: LadderWindow = { encodeP95Ms: 5, setpointKbps: 8000, pinned: false };
 
-/** Feeds equal seconds, and returns the ladder's rungs after each. */
+/** Calls the ladder for a number of identical seconds. @returns the ladder's rung after each second */
 function seconds(subject: Ladder, count: number, facts: Partial<LadderWindow>, fromS = 0): string[] {
   return Array.from({ length: count }, (_, i) => {
     subject.window({ ...quiet, ...facts }, (fromS + i + 1) * 1000);
@@ -67,7 +67,7 @@ describe('size', () => {
 
   test('the needed rate falls with the pixels: at 900 lines, 3300 of 8000 kbit/s are enough', () => {
     const subject = ladder({ abr_ladder_resolution: true });
-    // 0.6 × 8000 = 4800; at 900 lines 0.6 × 8000 × (0.694 ^ 0.75) = 3651.
+    // At 1080 lines the need is 0.6 × 8000 = 4800; at 900 lines it is 0.6 × 8000 × (0.694 ^ 0.75) = 3651.
     expect(seconds(subject, 30, { setpointKbps: 3700 }).at(-1)).toBe('900@60');
   });
 

@@ -4,7 +4,7 @@ import { LiveWrites } from './live-writes.ts';
 const LAUNCH = 8_000;
 const EIGHTY = 6_400;
 
-/** An encoder at 50 frames a second. */
+/** A simulated encoder with 50 frames a second. */
 function encoder(fillsItsBitrate = true) {
   const writes = new LiveWrites({ fillsItsBitrate });
   let nowMs = 1_000_000;
@@ -82,7 +82,7 @@ describe('whether an encoder can change its bitrate', () => {
     (share, isStable, fills) => {
       const { write, frames, said } = encoder(fills);
       write(LAUNCH, EIGHTY);
-      // The first two seconds may still contain the old bitrate.
+      // The first two seconds may still have the old bitrate, so they are not checked.
       frames(1_980, LAUNCH * 3);
       frames(4_100, EIGHTY * share);
       expect(said()).toBe(isStable);

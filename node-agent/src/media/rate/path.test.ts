@@ -6,7 +6,7 @@ import { PathDelay } from './path-delay.ts';
 import { ProbeRun } from './probe.ts';
 import type { PacketFlight } from './transport-feedback.ts';
 
-/** Packets through a queue in front of a link. */
+/** A simulated link with a queue. */
 class Line {
   #sequence = 0;
   #freeAtMs = 0;
@@ -20,7 +20,7 @@ class Line {
     return { sequence: this.#sequence++, sentAtMs, bytes, receivedAtMs: this.#freeAtMs + this.offsetMs };
   }
 
-  /** A frame in packets of 1200 bytes, sent at once. */
+  /** Sends a frame at once, in packets of 1200 bytes. */
   frame(sentAtMs: number, bytes: number): PacketFlight[] {
     return Array.from({ length: Math.max(1, Math.round(bytes / 1200)) }, () => this.send(sentAtMs, 1200));
   }
@@ -28,7 +28,7 @@ class Line {
 
 const FRAME_MS = 1000 / 60;
 
-/** Sends frames at a rate for some time, with feedback after every fourth frame. */
+/** Sends frames at a rate for some time, and returns feedback after every fourth frame. */
 function stream(
   line: Line,
   kbps: number,
@@ -82,7 +82,7 @@ describe('queue on the path', () => {
     const line = new Line(5000);
     const delay = new PathDelay();
     for (const { flights } of stream(line, 4000, 0, 2_000)) delay.add(flights, 4400);
-    // The receiver stamps four packets late, and reads the rest at once behind them.
+    // The receiver was busy: it stamps four packets late, and reads the other packets directly after them.
     const flights = stream(line, 4000, 2_000, 100)[0]?.flights ?? [];
     const lateAtMs = (flights[4]?.receivedAtMs ?? 0) + 180;
     const late = flights.map((flight, i) =>

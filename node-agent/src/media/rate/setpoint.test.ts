@@ -6,7 +6,7 @@ import { SetpointFollower } from './setpoint.ts';
 const LAUNCH = 5000;
 const FLOOR = 1500;
 
-/** Follows a constant or changing estimate, ten updates a second; returns the changes with their times. */
+/** Follows a constant or changing estimate with ten updates a second. @returns the changes with their times */
 function follow(
   settings: Record<string, unknown>,
   setpointKbps: number,
@@ -93,7 +93,10 @@ describe('floor', () => {
 });
 
 describe('an estimate that a viewer fakes', () => {
-  /** A hundred updates a second, the most reports that may arrive; returns the changes of ten seconds. */
+  /**
+   * Runs ten seconds with a hundred updates a second, the largest possible number of reports. @returns the number of
+   * changes
+   */
   function changesOf(abr_mode: string, estimateAt: (look: number) => number): number {
     const follower = new SetpointFollower(readMediaSettings({ abr_mode }));
     let setpointKbps = LAUNCH;

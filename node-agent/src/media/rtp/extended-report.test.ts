@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { readReferenceTime, writeDelaySinceReference } from './extended-report.ts';
 import { readRtcp } from './rtcp.ts';
 
-/** Packet of Chromium 140 with its time, NTP seconds 0xeeab4c5b and their fraction 0xdb71fbc5. */
+/** A packet of Chromium 140 with its reference time: NTP seconds 0xeeab4c5b and fraction 0xdb71fbc5. */
 const FROM_CHROMIUM = Buffer.from('80cf00040000000104000002eeab4c5bdb71fbc5', 'hex');
 
 test("a receiver's time is read from among the other blocks", () => {

@@ -67,7 +67,7 @@ describe('retransmission within a budget', () => {
   test('a packet that is too old or not kept is gone; one that only has to wait is not', () => {
     const ring = ringWith([1, 2], 40);
     expect(ring.answer([1, 2, 9], 91, 40).gone).toEqual([1, 2, 9]);
-    // The budget of such a slow path is one packet.
+    // On such a slow path, the budget is one packet.
     expect(ring.answer([1, 2], 90, 40).gone).toEqual([]);
     expect(ring.answer([1], 91, 40, 101).gone).toEqual([]);
   });
@@ -92,7 +92,7 @@ describe('retransmission within a budget', () => {
           const asked = Array.from({ length: 10 }, (_, index) => (ms + index) % 65_536);
           bytes += ring.answer(asked, ms, 1).packets.length * PACKET;
         }
-        // The refill of ten seconds, and the full bucket's two.
+        // Refill of ten seconds, and two seconds of the full bucket.
         expect(bytes).toBeLessThanOrEqual((rateKbps / 8) * 0.1 * 12_000);
       }),
       { numRuns: 20 },

@@ -37,7 +37,7 @@ describe('pacing', () => {
     expect(sent).toHaveLength(300);
     const start = sent[0]?.atMs ?? 0;
     const spread = (sent.at(-1)?.atMs ?? 0) - start;
-    // 360 kB less the bucket's 60 kB at 1500 bytes a millisecond.
+    // 360 kB minus the bucket's 60 kB, at 1500 bytes per millisecond.
     expect(spread).toBeGreaterThan(180);
     expect(spread).toBeLessThan(230);
   });
@@ -63,7 +63,7 @@ describe('pacing', () => {
       },
     });
     const startMs = clock.monotonicMs();
-    // A keyframe of 60 kB, then the rate.
+    // A keyframe of 60 kB, then packets at the stream's rate.
     for (let index = 0; index < 50; index++) pacer.push(startMs, 1_200);
     for (let slice = 0; slice < 50; slice++) {
       clock.advance(100);

@@ -195,7 +195,8 @@ export function writeSenderReport(facts: SenderReportFacts): Buffer {
 
 /**
  * Round trip time from a reception report.
- * @returns milliseconds; null: no sender report was received, or the clocks are implausible Source: RFC 3550, 6.4.1.
+ * @returns milliseconds; null: no sender report was received, or the clocks are implausible
+ * Source: RFC 3550, 6.4.1.
  */
 export function roundTripMs(report: ReceptionReport, nowMs: number): number | null {
   if (report.lastSenderReport === 0) return null;

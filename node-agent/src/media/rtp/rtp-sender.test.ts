@@ -60,7 +60,7 @@ describe('packets are rewritten for one peer connection', () => {
         (firstSequence, timestampOffset, frames) => {
           const rewriting = sender(firstSequence, timestampOffset);
           frames.forEach(([payload, marker], index) => {
-            // The payloader's sequence numbers have gaps; sent packets have none.
+            // The payloader's sequence numbers have gaps; the numbers of sent packets must have no gaps.
             const from = payloaderPacket(index * 7, index * 3000, marker, Buffer.from(payload));
             const before = Buffer.from(from);
             const out = rewriting.wrap(
@@ -153,7 +153,7 @@ describe('packets are rewritten for one peer connection', () => {
         ?.readUInt16BE(0);
     expect(number(first)).toBe(65_535);
     expect(number(again?.data)).toBe(0);
-    // The receiver reports its arrival under this number, so the history of sent packets must contain it.
+    // The receiver reports the packet's arrival with this number, so the history of sent packets must contain it.
     expect(again?.transportSequence).toBe(0);
     expect(again?.data.length).toBe(first.length);
     expect(again?.data.readUInt16BE(2)).toBe(5);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readTransportCc } from './transport-cc.ts';
 
-/** A feedback packet around chunks and deltas that are given as bytes. */
+/** A feedback packet with the given bytes of chunks and deltas. */
 function feedback(
   base: number,
   count: number,
@@ -34,7 +34,7 @@ describe('transport-wide feedback', () => {
   });
 
   test('a vector of one-bit symbols: missing packets have no time and take no delta', () => {
-    // 1 0 1, the rest of the fourteen unused.
+    // The symbols 1 0 1; the other eleven of the fourteen are not used.
     const chunk = 0x8000 | (0b101 << 11);
     expect(readTransportCc(feedback(0xffff, 3, 0, [chunk], [4, 4]))).toEqual([
       { sequence: 0xffff, receivedAtMs: 1 },
@@ -44,7 +44,7 @@ describe('transport-wide feedback', () => {
   });
 
   test('a vector of two-bit symbols: large deltas have a sign', () => {
-    // small, large, missing
+    // The symbols small, large, missing.
     const chunk = 0xc000 | (0b01 << 12) | (0b10 << 10);
     expect(readTransportCc(feedback(5, 3, 1, [chunk], [4, 0xff, 0xfc]))).toEqual([
       { sequence: 5, receivedAtMs: 65 },

@@ -19,7 +19,7 @@ test('an app’s first drawing is reported, and the clipboard works in both dire
   const copied: string[] = [];
   const other = await XClipboard.open(host.desktop, (text) => copied.push(text));
   const app = await host.openWindow();
-  // When the worker reports a later event, it has already seen the window.
+  // When the worker reports this later event, it has already processed the window.
   other.set('before the first drawing');
   await alice.until('the text after the window', () =>
     alice.control.some((m) => m.type === 'clipboard' && m.text === 'before the first drawing'),
@@ -35,7 +35,7 @@ test('an app’s first drawing is reported, and the clipboard works in both dire
   );
   alice.send('control', JSON.stringify({ type: 'clipboard', text: 'from the viewer é' }));
   await alice.until('the viewer’s text', () => copied.includes('from the viewer é'));
-  // The largest text passes; a larger one and invalid text do not.
+  // The largest allowed text is transferred; a larger text and an invalid text are not.
   other.set('é'.repeat(32_768));
   await alice.until('the largest text', () =>
     alice.control.some((m) => m.type === 'clipboard' && m.text.length === 32_768),
@@ -63,13 +63,13 @@ test('an app that pastes endlessly does not fill the worker’s memory with answ
   const [clipboard = 0, utf8 = 0, property = 0] = await Promise.all(
     ['CLIPBOARD', 'UTF8_STRING', 'PASTED'].map((name) => host.desktop.atom(name)),
   );
-  // While one client grabs the server, requests of other clients are not read.
+  // While one client has grabbed the server, the server does not read requests of other clients.
   client.GrabServer();
   for (let count = 0; count < 10_000; count++) client.ConvertSelection(window, clipboard, utf8, property, 0);
   await host.desktop.settle();
   client.UngrabServer();
   await host.desktop.settle();
-  // When the worker reports a later event, it has handled all requests.
+  // When the worker reports this later event, it has handled all earlier requests.
   own.set('after it');
   await alice.until('the next text', () =>
     alice.control.some((message) => message.type === 'clipboard' && message.text === 'after it'),
@@ -79,7 +79,7 @@ test('an app that pastes endlessly does not fill the worker’s memory with answ
   client.DestroyWindow(window);
 });
 
-/** Peak memory of a process. */
+/** Peak memory of a process in MiB. */
 function peakMib(pid: number): number {
   return Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 }

@@ -24,12 +24,12 @@ describe('another size of the display', () => {
   };
   type Size = { width: number; height: number };
   let request = 0;
-  /** The last sizes sent to the viewer, which may arrive later than the worker's answer. */
+  /** The last sizes that were sent to the viewer. They may arrive later than the worker's answer. */
   const shown = ({ control }: NativeViewer) =>
     control.findLast(
       (message): message is Extract<AgentControl, { type: 'display' }> => message.type === 'display',
     );
-  /** @returns the reason of a refusal, or null */
+  /** Requests a change of sizes. @returns the reason of a refusal; null: accepted */
   const ask = ({ worker }: TestSession, sizes: { render?: Size; stream?: Size }) =>
     new Promise<string | null>((resolve) => {
       const asked = ++request;

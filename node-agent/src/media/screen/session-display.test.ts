@@ -6,7 +6,7 @@ const LAUNCH = { width: 1280, height: 720 };
 function world(fails: { screen?: boolean; scale?: boolean } = {}, canResize = true) {
   const done: string[] = [];
   let screen = LAUNCH;
-  /** Called while a step, such as "scale 2", is being executed. */
+  /** Functions by step, such as "scale 2"; each is called while its step is being executed. */
   const during: Record<string, () => void> = {};
   const does = (step: string) => {
     done.push(step);
@@ -236,7 +236,7 @@ describe('mapping a point of the picture to the display', () => {
     ['the launch size', LAUNCH, [1279, 719], [1279, 719]],
     ['half of it', HALF, [1279, 719], [639, 359]],
     ['half of it', HALF, [640, 360], [320, 180]],
-    // 960 of 1280 pixels of the picture show it, with a bar of 160 on either side.
+    // The display fills 960 of 1280 pixels of the picture's width, with a bar of 160 pixels on each side.
     ['4:3, left bar', { width: 640, height: 480 }, [10, 0], [0, 0]],
     ['4:3, middle', { width: 640, height: 480 }, [640, 360], [320, 240]],
     ['4:3, right bar', { width: 640, height: 480 }, [1270, 719], [639, 479]],

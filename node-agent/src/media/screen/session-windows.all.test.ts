@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterEach(async () => {
   for (const id of opened.splice(0)) host.desktop.client.DestroyWindow(id);
   await host.clear();
-  // A killed session does not restore its display.
+  // Restored here, because a killed session does not restore its display.
   await (await XScreenSize.open(host.desktop)).resize(SIZE);
 });
 
@@ -30,7 +30,7 @@ afterAll(async () => {
   await host?.close();
 });
 
-/** Hints of a window that can have only one size. Source: ICCCM, 4.1.2.3. */
+/** Hints of a window that allows only one size. Source: ICCCM, 4.1.2.3. */
 function fixedSizeHints({ width, height }: { width: number; height: number }): Buffer {
   const hints = Buffer.alloc(18 * 4);
   [(1 << 4) | (1 << 5), 0, 0, 0, 0, width, height, width, height].forEach((value, index) => {
@@ -146,7 +146,7 @@ describe('the windows of an app', () => {
     await expect.poll(() => listed(alice)).toEqual(['Erstes Fenster – ü', 'second *']);
     alice.send('control', encodeControl({ type: 'window_use', id: idOf(alice, 'Erstes Fenster – ü') }));
     await expect.poll(() => listed(alice)).toEqual(['Erstes Fenster – ü *', 'second']);
-    // A window that was never listed, such as the root, is not touched.
+    // A window that is not in the list, for example the root window, must not be raised.
     alice.send('control', encodeControl({ type: 'window_use', id: host.desktop.root }));
     alice.send('control', encodeControl({ type: 'window_use', id: idOf(alice, 'second') }));
     await expect.poll(() => listed(alice)).toEqual(['Erstes Fenster – ü', 'second *']);

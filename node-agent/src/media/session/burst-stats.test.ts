@@ -39,7 +39,7 @@ describe('a burst', () => {
   test('a frame that arrived before its predecessor left has waited until then', () => {
     const burst = new BurstStats(0);
     burst.encoded(30, 1, 20);
-    // It arrived at 15, and the encoder was free at 30.
+    // The frame arrived at 15, and the encoder became free at 30.
     burst.encoded(50, 1, 35);
     burst.endWindow(100, {});
     expect(burst.windows[0]?.dwell_ms).toEqual({ n: 1, p50: 15, p95: 15, max: 15 });

@@ -6,8 +6,8 @@ import { TestHost, type TestSession } from '../testing/test-host.ts';
 import { UdpRelay } from '../testing/udp-relay.ts';
 
 /**
- * Rate control with real components, except the network, which is a relay in this process, and the viewer's feedback,
- * which the test writes because its WebRTC library sends none.
+ * Tests rate control with real components, except two: the network is a relay in this process, and the test writes the
+ * viewer's feedback, because the viewer's WebRTC library sends none.
  */
 
 const WIDTH = 640;
@@ -30,7 +30,7 @@ beforeAll(async () => {
   const { desktop } = host;
   const gc = desktop.client.AllocID();
   desktop.client.CreateGC(gc, desktop.root, { foreground: 0, graphicsExposures: 0 });
-  // Rectangles of random place and colour fill whatever bitrate the encoder has.
+  // Rectangles with random positions and colours, because they fill any bitrate of the encoder.
   const random = seededRandom(1);
   const below = (limit: number) => Math.floor(random.number() * limit);
   drawing = setInterval(() => {
@@ -68,7 +68,7 @@ async function connect(settings: Record<string, unknown>): Promise<void> {
   await viewer.until('pictures flow', () => pictures() > 3 * FPS);
 }
 
-/** Transport-wide feedback about what arrived, as a browser sends it. */
+/** Sends transport-wide feedback about the packets that arrived, like a browser. */
 function answerFeedback(): void {
   const arrivals = new Map<number, number>();
   let next: number | null = null;

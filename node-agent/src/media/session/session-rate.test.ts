@@ -8,8 +8,8 @@ import { readMediaSettings } from './media-settings.ts';
 import { SessionRate } from './session-rate.ts';
 
 /**
- * The whole of rate control in simulated time: a model encoder that fills its target, the real sender and controller,
- * and a link with 60 kB of queue that becomes slow and fast again.
+ * Tests all of rate control in simulated time: a model of an encoder that fills its target, the real sender and
+ * controller, and a link with a queue of 60 kB that becomes slow and fast again.
  */
 
 const FPS = 60;
@@ -20,7 +20,7 @@ interface Bench {
   path: SimulatedPath;
   rate: SessionRate;
   nowMs(): number;
-  /** Setpoints in order: start time, kbit/s. */
+  /** Setpoints in order, each with its start time, in kbit/s. */
   setpoints: { atMs: number; kbps: number }[];
   keyframesAtMs: number[];
   events: { name: string; payload: Record<string, unknown> }[];
@@ -101,7 +101,7 @@ function build(settings: Record<string, unknown> = {}, limitBytes = 60_000): Ben
           nextFrameMs += 1000 / fps;
           const isKey = wantsKeyframe;
           wantsKeyframe = false;
-          // A keyframe costs four ordinary frames.
+          // A keyframe has four times the bytes of an ordinary frame.
           const bytes = (targetKbps * 125 * (isKey ? 4 : 1)) / fps;
           if (isKey) bench.keyframesAtMs.push(nowMs);
           media.sendFrame(modelFrame(bytes, isKey, nowMs));
@@ -132,7 +132,7 @@ function modelFrame(bytes: number, isKey: boolean, nowMs: number): EncodedFrame 
   return { packets, coded: packets, ...times, bytes };
 }
 
-/** Arrival times of the complete frames: those without a missing packet. */
+/** Arrival times of the frames of which no packet is missing. */
 function wholeFrames(path: SimulatedPath, sinceMs: number): number[] {
   const times: number[] = [];
   let expected: number | null = null;
@@ -243,7 +243,7 @@ describe('a link that falls from 5 to 0.5 Mbit/s and comes back', () => {
       stream_height: 360,
       ladder_res_rung: 2,
       ladder_fps: 30,
-      // 0.3 × 4500 for a quarter of the pixels.
+      // 0.3 × 4500 kbit/s for a quarter of the pixels.
       abr_floor_kbps: 338,
     });
   });

@@ -3,7 +3,8 @@ import { readRtpHeader } from '../rtp/rtp-packet.ts';
 
 /**
  * The OBUs in the packets of one temporal unit, in order, without size fields.
- * @throws when the packets are inconsistent Source: "RTP Payload Format For AV1", 4.
+ * @throws when the packets are inconsistent
+ * Source: "RTP Payload Format For AV1", 4.
  */
 export function depacketizeAv1(packets: readonly Buffer[]): Buffer[] {
   const obus: Buffer[] = [];

@@ -8,7 +8,7 @@ import { hostCandidate, lanAddress, listenUdp, UdpRelay } from '../testing/udp-r
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const GARBAGE = LONG ? 200_000 : 3_000;
-/** Twice the number that once made the agent kill a worker because of its log. */
+/** Twice the number of checks after which an earlier agent killed the worker because of its log. */
 const BROKEN_CHECKS = 20_000;
 const DAMAGED_ANSWERS = LONG ? 500 : 15;
 
@@ -27,10 +27,10 @@ afterEach(async () => {
 afterAll(() => host?.close());
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-/** Lets this process read all data that has arrived. */
+/** Lets the event loop read all data that has arrived. */
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Pseudo-random numbers that are the same in each run. Source: xorshift, Marsaglia 2003. */
+/** Pseudo-random numbers, the same in each run. Source: xorshift, Marsaglia 2003. */
 function noise(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -41,7 +41,7 @@ function noise(seed: number): (below: number) => number {
   };
 }
 
-/** Sends to an agent that may close the channel between the check of its state and the send. */
+/** Sends a message; the agent may close the channel between the check of its state and the send. */
 function sendUntilClosed(viewer: NativeViewer, channel: ChannelName, message: string | Uint8Array): void {
   try {
     viewer.send(channel, message);
@@ -79,12 +79,13 @@ describe('a hostile viewer', () => {
     const tookMs = performance.now() - began;
     await alice.until('frames', () => alice.markers - before > (tookMs / 1000) * 30 * 0.8);
     expect(alice.gaps).toBe(0);
-    // A key that is still held would repeat after 660 ms of real time (Xvfb), as release and press.
+    // A key that is still pressed would repeat after 660 ms of real time (Xvfb): the display would report a release and
+    // a press.
     const heard = keys.length;
     await pause(1_000);
     expect(keys.slice(heard)).toEqual([]);
     expect([...session.heard('failure'), ...neighbour.heard('failure')]).toEqual([]);
-    // The next viewer finds the session unchanged.
+    // The next viewer must find the session unchanged.
     await session.watch(ALICE, 2);
   });
 
@@ -145,7 +146,8 @@ describe('a hostile viewer', () => {
       if (address.startsWith('127.')) inside.push(data);
     });
     const mallory = session.viewer(MALLORY);
-    // This viewer sends no checks itself, so every received packet was caused by its candidates.
+    // This viewer offers no candidates and sends no checks itself, so every received packet was caused by candidates
+    // that it sent to the agent.
     mallory.editCandidate = () => null;
     mallory.editAnswer = (sdp) => `${sdp}${within.map((candidate) => `a=${candidate}\r\n`).join('')}`;
     mallory.attach();
@@ -155,7 +157,7 @@ describe('a hostile viewer', () => {
     for (const candidate of within) name(candidate);
     for (const socket of outside) name(hostCandidate(lan, socket.address().port));
     await mallory.until('checks', () => [...checked.values()].some((heard) => heard.length > 0));
-    // The library checks one address each 50 ms of real time (RFC 8445, 14.2): 64 of them take 3.2 s.
+    // The library checks one address per 50 ms of real time (RFC 8445, 14.2), so 64 addresses take 3.2 s.
     await pause(4_000);
     expect(inside).toEqual([]);
     const reached = [...checked.values()].filter((heard) => heard.length > 0);
@@ -163,7 +165,7 @@ describe('a hostile viewer', () => {
     expect(reached.length).toBeLessThanOrEqual(64);
     for (const heard of reached) {
       expect(heard.length).toBeLessThan(20);
-      // A binding request with the magic cookie (RFC 8489), and nothing else.
+      // Every packet must be a binding request with the magic cookie (RFC 8489).
       expect(heard.every((data) => data.readUInt16BE(0) === 1 && data.readUInt32BE(4) === 0x2112a442)).toBe(
         true,
       );
@@ -177,7 +179,7 @@ describe('a hostile viewer', () => {
     loopback.on('message', (data) => inside.push(data));
     closers.push(() => loopback.close());
     const candidate = hostCandidate('127.0.0.1', loopback.address().port);
-    // The library splits lines at line feeds, and its ICE agent drops carriage returns within them.
+    // The library splits lines at line feeds, but its ICE agent drops carriage returns within a line.
     const hidden = ['a=\rcandidate', 'a\r=candidate', 'a=cand\ridate'].map((start) =>
       candidate.replace('candidate', start),
     );
@@ -189,7 +191,7 @@ describe('a hostile viewer', () => {
       'its answer is refused',
       () => session.told('webrtc.remote_description_failed').length > 0,
     );
-    // One address would be checked at once, and again for as long as there is no answer.
+    // If the library accepted the address, it would check it at once, and repeat the check while there is no answer.
     await pause(1_000);
     expect(inside).toHaveLength(0);
   });
@@ -206,7 +208,7 @@ describe('a hostile viewer', () => {
         const mallory = session.viewer(MALLORY, at + 1);
         mallory.editCandidate = () => null;
         const refused = hostCandidate('127.0.0.1', target.address().port);
-        // Candidates within the answer count like separate ones.
+        // Candidates within the answer must count like candidates that are sent separately.
         mallory.editAnswer = (sdp) => `${sdp}${`a=${refused}\r\n`.repeat(32)}`;
         mallory.attach();
         await mallory.until('its answer counts', () => session.told('sdp.answer_applied').length > 0);
@@ -214,7 +216,7 @@ describe('a hostile viewer', () => {
           mallory.signal({ type: 'candidate', pc_id: mallory.pcId, candidate, mid: 'video' });
         for (let count = 32; count < refusedFirst; count++) name(refused);
         name(hostCandidate(lan, target.address().port));
-        // As above; the good address is the only one that is checked.
+        // The library would check other addresses in this time; only the allowed address may be checked.
         await pause(2_000);
         return heard > 0;
       }),
@@ -226,7 +228,7 @@ describe('a hostile viewer', () => {
     const session = await host.startSession();
     const mallory = session.viewer(MALLORY);
     for (let run = 0; run < DAMAGED_ANSWERS; run++) {
-      // Deterministic damage: a truncation, a duplicated part, a foreign character.
+      // Damages the answer in a deterministic way: a truncation, a duplicated part, or another character.
       mallory.editAnswer = (sdp) => {
         const at = (run * 7919) % sdp.length;
         const damage = [
@@ -259,7 +261,7 @@ describe('a hostile viewer', () => {
     const refusals = () =>
       mallory.signals.filter((m) => m.type === 'error' && m.code === 'answer_rejected').length;
     const after = (line: string, more: string) => (sdp: string) => sdp.replace(line, `${line}\r\n${more}`);
-    // All of them pass our own checks before the library gets them.
+    // All of them pass the agent's own checks; the library then rejects them.
     const thrownOut: [string, (sdp: string) => string][] = [
       ['no fingerprint', (sdp) => sdp.replace(/a=fingerprint.*\r\n/g, '')],
       ['a fingerprint of another length', (sdp) => sdp.replace(/(a=fingerprint:sha-256 ).*/g, '$1AA:BB')],
@@ -283,8 +285,8 @@ describe('a hostile viewer', () => {
     const mallory = await session.watch(MALLORY);
     for (let index = 0; index < 10; index++) {
       const more = mallory.openChannel(`more ${index}`);
-      // One at a time: the library (SctpTransport::sendReset) drops a stream's reset that fails while another reset is
-      // running. Its own side is then closed too, but the viewer is not notified.
+      // Closed one after the other. If a stream's reset fails while another reset is running, the library
+      // (SctpTransport::sendReset) drops it. The library then closes its own side, but does not notify the viewer.
       await mallory.until('it is closed', () => more.isClosed);
     }
     const shown = mallory.markers;
@@ -298,7 +300,7 @@ describe('a hostile viewer', () => {
     const hostile = 'candidate:1 1 udp 9999999999 192.0.2.1 9 typ host';
     const say = (pc_id: string) =>
       alice.signal({ type: 'candidate', pc_id, candidate: hostile, mid: 'video' });
-    // One candidate arrives before the answer, in front of those that are needed to connect, and one after it.
+    // Sends one candidate before the answer, ahead of those that are needed to connect, and one after the answer.
     alice.editAnswer = (sdp) => {
       say(alice.pcId);
       return sdp;
@@ -328,7 +330,7 @@ test('a stranger who endlessly sends malformed STUN: the picture continues', asy
   });
   const stranger = await listenUdp(lanAddress());
   closers.push(() => stranger.close());
-  // A binding request (RFC 8489) with an attribute whose length exceeds the datagram.
+  // A binding request (RFC 8489) with an attribute that is longer than the datagram.
   const broken = Buffer.alloc(28);
   broken.writeUInt16BE(1, 0);
   broken.writeUInt16BE(8, 2);
@@ -363,7 +365,8 @@ describe('an attacker on the path', () => {
     const before = alice.keyframes;
     alice.sendRtcp(writePictureLoss(alice.videoSsrc));
     await alice.until('a keyframe', () => alice.keyframes > before);
-    // The start of a stream itself requests keyframes, and with two a second a third one waits up to a second.
+    // The start of a stream itself requests keyframes. With the limit of two a second, a third keyframe waits up to a
+    // second.
     const playing = alice.markers;
     await alice.until('more than a second of frames after it', () => alice.markers > playing + 45);
     const [asked, shown] = [alice.keyframes, alice.markers];
@@ -375,7 +378,7 @@ describe('an attacker on the path', () => {
       await alice.until('frames meanwhile', () => alice.markers > seen + 3);
     }
     const below = noise(11);
-    // First bytes of STUN, DTLS and SRTP (RFC 7983), and any other.
+    // First bytes of STUN, DTLS and SRTP packets (RFC 7983), and other bytes.
     for (let count = 0; count < 3_000; count++) {
       const first = [0, 1, 22, 23, 63, 128, 144, 191, below(256)][count % 9] ?? 0;
       const junk = Buffer.from(Array.from({ length: 1 + below(300) }, () => below(256)));
@@ -390,8 +393,8 @@ describe('an attacker on the path', () => {
     expect(alice.state).toBe('connected');
     expect(session.heard('failure')).toEqual([]);
 
-    // A stranger sends DTLS before and after a connectivity check has identified the viewer: it gets no answer, and the
-    // viewer connects.
+    // A stranger sends DTLS before and after a connectivity check has identified the viewer. The stranger must get no
+    // answer, and the viewer must connect.
     const hello = captured.find((datagram) => datagram[0] === 22);
     if (!hello) throw new Error('no DTLS handshake was captured');
     const stranger = await listenUdp(lanAddress());
@@ -413,7 +416,8 @@ describe('an attacker on the path', () => {
     await next.untilPlaying();
     const keyframes = next.keyframes;
     stranger.send(hello, port, lanAddress());
-    // Both arrive at the same socket of the agent: when it answers the viewer, it has read the stranger's packet.
+    // Both packets arrive at the same socket of the agent. When the agent answers the viewer, it has already read the
+    // stranger's packet.
     next.sendRtcp(writePictureLoss(next.videoSsrc));
     await next.until('the answer to the viewer', () => next.keyframes > keyframes);
     await turn();

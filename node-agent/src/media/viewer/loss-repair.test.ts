@@ -38,7 +38,7 @@ afterEach(() => {
   repair.close();
 });
 
-/** Sends a frame of two packets. @returns the sequence number of the first */
+/** Sends a frame of two packets. @returns the sequence number of the first packet */
 function frame({ isKeyframe = false } = {}): number {
   const [first] = [false, true].map((marker, index) => {
     const data = Buffer.alloc(500);

@@ -10,7 +10,7 @@ import { BOB, TestHost, type TestSession } from '../testing/test-host.ts';
 import { MIC_PAYLOAD_TYPE } from '../webrtc/sdp-offer.ts';
 
 const SESSION = '11111111-1111-4111-8111-111111111111';
-/** Highest level of silence, and lowest level of a voice, of 32767. */
+/** Highest sample that counts as silence, and lowest sample that counts as a voice, of 32767. */
 const SILENCE = 50;
 const VOICE = 3_000;
 
@@ -63,7 +63,7 @@ const offerOf = (viewer: NativeViewer) => {
   return offer?.type === 'offer' ? offer.sdp : '';
 };
 
-/** A voice: a steady tone until it is stopped. */
+/** Sends a steady tone as a voice, until it is stopped. */
 async function speak(viewer: NativeViewer): Promise<{ sent(): number; stop(): Promise<void> }> {
   const pipeline = Pipeline.launch(
     `audiotestsrc is-live=true freq=440 volume=0.5 samplesperbuffer=480 ! audio/x-raw,rate=48000,channels=1 ! opusenc frame-size=10 ! rtpopuspay pt=${MIC_PAYLOAD_TYPE} ssrc=${MIC_SSRC} ! appsink name=packets sync=false max-buffers=20 drop=true`,
@@ -88,7 +88,7 @@ async function speak(viewer: NativeViewer): Promise<{ sent(): number; stop(): Pr
   };
 }
 
-/** Recording of an app: the loudest sample of each tenth of a second. */
+/** Records like an app. @returns the loudest sample of each tenth of a second */
 function record(from: AudioServer): { peaks: number[]; errors(): string; stop(): void } {
   const parec = spawn(
     'parec',
@@ -166,7 +166,7 @@ describe('a session that was granted the microphone', () => {
       }
       await alice.until('two tenths of a second', () => app.peaks.length > 2);
       expect(alice.state).toBe('connected');
-      // The next viewer is heard through a new pipeline.
+      // The next viewer gets a new pipeline and must be heard.
       const bob = await session.watch(BOB, 2);
       const voice = await speak(bob);
       await bob.until('a voice', () => (app.peaks.at(-1) ?? 0) > VOICE, 15_000);

@@ -3,9 +3,9 @@ import { writePictureLoss } from '../testing/feedback.ts';
 import { ALICE, TestHost, type TestSession } from '../testing/test-host.ts';
 import { UdpRelay } from '../testing/udp-relay.ts';
 
-/** All tests of this file use real time, because the library detects a dead path by its own clock. */
+/** All tests of this file use real time, because the library detects a dead path with its own clock. */
 const CUT_MS = 5_000;
-/** How long a viewer whose laptop is closed stays away. */
+/** Time for which a viewer whose laptop is closed cannot be reached. */
 const AWAY_MS = process.env.FOOTLIGHT_LONG === '1' ? 60_000 : 500;
 
 let host: TestHost;
@@ -28,7 +28,7 @@ afterEach(async () => {
 
 afterAll(() => host?.close());
 
-/** A viewer with its own network path. */
+/** Connects a viewer with its own network path. */
 async function watchThrough(conn: number) {
   const relay = await UdpRelay.open();
   relays.push(relay);
@@ -48,7 +48,7 @@ test(`the path is cut for ${CUT_MS} ms: the picture recovers on the same connect
   await pause(CUT_MS);
   const before = viewer.keyframes;
   relay.cut = false;
-  // Requests a keyframe, like a browser that cannot decode.
+  // Requests a keyframe repeatedly, like a browser that cannot decode.
   const asking = setInterval(() => viewer.sendRtcp(writePictureLoss(viewer.videoSsrc)), 100);
   try {
     await viewer.until('a whole picture', () => viewer.keyframes > before);
@@ -63,7 +63,7 @@ test(`a laptop is closed for ${AWAY_MS} ms and opened with another address: the 
   timeout: AWAY_MS + 30_000,
 }, async () => {
   const first = await watchThrough(1);
-  // The viewer does not close its connection.
+  // The path is cut without closing the viewer's connection.
   first.relay.cut = true;
   await pause(AWAY_MS);
   const second = await watchThrough(2);

@@ -9,7 +9,7 @@ import { PeerMedia } from './peer-media.ts';
 const IDR = 0x65;
 const DELTA = 0x41;
 
-/** A report of a receiver's time: SSRC 1, NTP seconds 0xeeab4c5b and their fraction 0xdb71fbc5. */
+/** A report with a receiver's reference time: SSRC 1, NTP seconds 0xeeab4c5b and fraction 0xdb71fbc5. */
 const VIEWER_TIME = Buffer.from('80cf00040000000104000002eeab4c5bdb71fbc5', 'hex');
 
 let sent: Buffer[];
@@ -162,7 +162,7 @@ test('a path event comes with a picture, or at the next poll after 100 ms of sil
   expect(told).toBe(2);
 });
 
-/** Source: draft-alvestrand-rmcat-remb-03, 2.2. */
+/** Writes a REMB. Source: draft-alvestrand-rmcat-remb-03, 2.2. */
 function remb(bitsPerSecond: number): Buffer {
   const packet = Buffer.from('8fce0005000000010000000052454d4201000000' + '00000001', 'hex');
   const exponent = Math.max(0, Math.ceil(Math.log2(bitsPerSecond / 0x3ffff)));

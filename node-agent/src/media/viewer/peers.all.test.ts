@@ -11,7 +11,7 @@ const BOB = '33333333-3333-4333-8333-333333333333';
 
 let peers: Peers;
 let signals: { conn: number; msg: AgentSignal }[];
-/** Called after each signal. */
+/** Functions that are called after each signal. */
 const listeners = new Set<() => void>();
 let events: string[];
 /** Clock of the peer connections. */
@@ -37,15 +37,15 @@ const attach = (conn: number, clientId = ALICE, resume?: string) =>
   });
 const offers = () => signals.flatMap(({ msg }) => (msg.type === 'offer' ? [msg] : []));
 const errors = () => signals.flatMap(({ msg }) => (msg.type === 'error' ? [msg.code] : []));
-/** Offers are created on a thread of the native library. */
+/** Waits for offers, because they are created on a thread of the native library. */
 const untilOffers = async (count: number) => {
   while (offers().length < count) await new Promise((resolve) => setImmediate(resolve));
 };
 
 /**
  * Answers the newest offer on this socket from a connection in this process.
- * @param reachable whether it gets the candidates, without which it never connects
- * @param edit changes the answer before it is sent
+ * @param reachable whether the connection gets the candidates; without them it never connects
+ * @param edit function that changes the answer before it is sent
  */
 function answer(conn: number, { reachable = true, edit = (sdp: string) => sdp } = {}): void {
   const offer = offers().at(-1);
@@ -75,7 +75,7 @@ function answer(conn: number, { reachable = true, edit = (sdp: string) => sdp } 
     connection.close();
   });
 }
-/** Lets simulated and real time pass together until a condition holds. */
+/** Lets simulated and real time pass until a condition is true. */
 const until = async (holds: () => boolean) => {
   const look = () => {
     if (holds()) return true;
@@ -248,7 +248,10 @@ describe('one negotiation per peer connection', () => {
 describe('candidates of the host', () => {
   const candidatesOf = (pcId?: string) =>
     signals.filter(({ msg }) => msg.type === 'candidate' && msg.pc_id === pcId).length;
-  /** The library finds the addresses of this machine on its own threads. A search that begins later ends later. */
+  /**
+   * The library finds the addresses of this machine on its own threads. If another search that begins later has ended,
+   * the earlier ones have ended too.
+   */
   const untilGathered = async () => {
     const later = new datachannel.PeerConnection('gathers', { iceServers: [] });
     const found: string[] = [];
@@ -345,14 +348,14 @@ describe('time limits of a negotiation', () => {
     attach(2);
     await untilOffers(2);
     peers.onSignal(2, { type: 'renegotiate', pc_id: first, reason: 'ice_failed' });
-    // Another offer is created only after all earlier events of the library.
+    // The library creates another offer only after all its earlier events.
     attach(3);
     await untilOffers(3);
     expect(signals.flatMap(({ conn, msg }) => (msg.type === 'offer' ? [conn] : []))).toEqual([1, 2, 3]);
   });
 });
 
-/** The former connection of a viewer that has a newer one; it is leaving and still connected. */
+/** Creates a viewer with two connections: the former one is about to be closed, but still connected. */
 async function replacedConnection() {
   attach(1);
   await untilOffers(1);

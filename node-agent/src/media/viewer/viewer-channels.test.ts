@@ -26,7 +26,7 @@ beforeEach(() => {
 
 afterEach(() => world.close());
 
-/** Control messages of one type that went out. */
+/** Sent control messages of one type. */
 function toldOf<T extends AgentControl['type']>(
   sent: ConnectedChannels['sent'],
   type: T,
@@ -330,7 +330,7 @@ describe('keyboard layouts of a viewer', () => {
     expect(layouts()).toEqual(['fr', 'de']);
     await world.clock.pass(1_000);
     channels.tick();
-    // The newest layout is already in force.
+    // Nothing is set again, because the newest layout is already in force.
     expect(layouts()).toEqual(['fr', 'de']);
     channels.onMessage('control', choice('fr'));
     expect(layouts()).toEqual(['fr', 'de', 'fr']);

@@ -9,12 +9,12 @@ let clock: ManualClock;
 let path: ViewerPath;
 let events: string[];
 let sequence: number;
-/** Whether padding may be sent; false: a picture waits. */
+/** Whether padding may be sent; false: a picture waits to be sent. */
 let canPad: boolean;
 
-/** Sends a packet of the picture. */
+/** Simulates that a packet of the picture was sent. */
 const send = (bytes = 1_200) => path.sent(sequence++, bytes);
-/** The receiver reports all packets since `from`, each `delayMs` after it was sent. */
+/** Simulates feedback about all packets since `from`: each arrived `delayMs` after it was sent. */
 const hear = (from = 0, delayMs = 20) => {
   const arrivals: PacketArrival[] = [];
   for (let number = from; number < sequence; number++) {

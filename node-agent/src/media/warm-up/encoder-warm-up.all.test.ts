@@ -31,7 +31,7 @@ test('a real media worker loads its encoder, and is gone afterwards', async () =
       ...{ state: 'succeeded', summary: { images: 2, workers: 2, failed: 0 } },
     });
     expect(loaded).toEqual([true, true]);
-    // Without an NVIDIA GPU this must fail; with one, the encoder works.
+    // Must fail on a machine without an NVIDIA GPU; with a GPU, the encoder works.
     if (!readdirSync('/dev').includes('nvidia0'))
       await expect(warmUp('nvenc')).rejects.toThrow('this host has no encoder of nvenc for h264');
   } finally {

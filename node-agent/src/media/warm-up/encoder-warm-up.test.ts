@@ -12,7 +12,9 @@ const HOST: WarmUpHost = {
   renderNode: (gpuIndex) => `/dev/dri/renderD${128 + gpuIndex}`,
 };
 
-/** Workers that answer with these errors in order; 'silent' does not answer, 'dies' exits. */
+/**
+ * Fake workers that answer with these errors in order. 'silent': the worker does not answer. 'dies': the worker exits.
+ */
 class FakeWorkers {
   readonly asked: ParentMessage[] = [];
   running = 0;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { decideMove, type PeerState } from './peer-state.ts';
 
-/** The transition that each state of the library's connection causes in each of our states; "-" = none. */
+/** The transition for each combination of a state here and a state of the library's connection; "-": no transition. */
 const TABLE: Record<PeerState, Record<string, string>> = {
   offered: {
     connected: 'connected',

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { BUILT_ENTRIES_VARIABLE } from './child-entry.ts';
 import { createMediaWorkerPool, type MediaWorkerPool, type WorkerExit } from './worker-pool.ts';
 
-/** Longest time without an answer of the agent's health page. */
+/** Longest time in which the agent's health page may not answer. */
 const SILENCE_MS = 1_000;
 const MIB = 1024 ** 2;
 
@@ -23,7 +23,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** `say` writes raw text to the channel; `tell` sends a message. */
+/** Functions for the worker's program: `say` writes raw text to the channel; `tell` sends a message. */
 const CHANNEL = `
   const { writeSync } = require('node:fs');
   setTimeout(() => process.exit(), 60_000);
@@ -31,7 +31,7 @@ const CHANNEL = `
   const tell = (message) => say(JSON.stringify(message) + '\\n');
 `;
 
-/** A pool whose worker is this program, which a viewer who exploited a real worker could run. */
+/** Creates a pool whose worker is this program. A viewer who has exploited a real worker could run such a program. */
 function poolOf(program: string, onOutput: (line: string) => void): void {
   writeFileSync(join(directory, 'worker-main.js'), CHANNEL + program);
   pool = createMediaWorkerPool({
@@ -41,7 +41,7 @@ function poolOf(program: string, onOutput: (line: string) => void): void {
   });
 }
 
-/** How the worker ends, and for how long this process was blocked meanwhile. */
+/** Runs a program as a worker. @returns how the worker ended, and how long this process was blocked during the run */
 async function endOf(program: string): Promise<{ exit: WorkerExit; silenceMs: number }> {
   poolOf(program, () => undefined);
   const worker = await pool.acquire();
@@ -123,6 +123,6 @@ test('a worker that floods short lines: most of them are dropped', async () => {
   const worker = await pool.acquire();
   await worker.exited;
   expect(heard).toBeGreaterThan(0);
-  // At most these of two million lines.
+  // Of two million lines, at most this number may be read.
   expect(heard).toBeLessThan(200_000);
 });

@@ -11,7 +11,7 @@ import { BOB, TestHost } from '../testing/test-host.ts';
 import { VIDEO_CLOCK_HZ } from '../webrtc/sdp-offer.ts';
 
 const SOUND_SERVER = 'pulseaudio';
-/** Display numbers above those that display servers use. */
+/** Display numbers that no display server uses, because they are too high. */
 const SILENT_DISPLAYS = 50_000;
 
 let host: TestHost;
@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterEach(() => host.clear());
 afterAll(() => host?.close());
 
-/** A NACK of packets that were never sent. Source: RFC 4585, 6.2.1. */
+/** A NACK about packets that were never sent. Source: RFC 4585, 6.2.1. */
 function oddNack(ssrc: number): Buffer {
   const packet = Buffer.alloc(16);
   packet.set([0x81, 205, 0, 3]);
@@ -61,7 +61,7 @@ describe('a picture reaches a viewer', () => {
     expect(alice.gaps).toBe(0);
     const instants = [...new Set(alice.video.map(({ timestamp }) => timestamp))];
     const distances = instants.slice(1).map((at, n) => (at - (instants[n] ?? 0)) >>> 0);
-    // Timestamps contain times of capture, which depend on timers of a busy process: exact to 5 ms.
+    // Timestamps contain capture times. These depend on timers of a busy process, so they are exact only to 5 ms.
     const typical = distances.sort((a, b) => a - b)[15] ?? Number.NaN;
     expect(Math.abs(typical - VIDEO_CLOCK_HZ / 30)).toBeLessThan(VIDEO_CLOCK_HZ / 200);
     expect(session.heard('viewer').at(-1)).toMatchObject({ connected: true });
@@ -96,7 +96,7 @@ describe('a picture reaches a viewer', () => {
     const session = await host.session();
     await session.start({ bitrate_kbps: 2000 });
     session.worker.send({ type: 'tune', bitrate_kbps: 700, keyframe: true });
-    // A lower value is raised to the floor of 0.3 × launch bitrate.
+    // A lower bitrate is raised to the floor of 0.3 × launch bitrate.
     session.worker.send({ type: 'tune', bitrate_kbps: 100 });
     await expect.poll(() => session.told('abr.retarget').map(({ to_kbps }) => to_kbps)).toEqual([700, 600]);
     expect(session.heard('failure')).toEqual([]);
@@ -121,7 +121,8 @@ describe('sound reaches a viewer', () => {
       await alice.until('a second of sound', () => alice.audio.length >= 100);
       const stamps = alice.audio.map(({ timestamp }) => timestamp);
       const steps = stamps.slice(1).map((stamp, index) => (stamp - (stamps[index] ?? 0)) >>> 0);
-      // 480 samples of 48 kHz. A busy machine skips packets, and the capture's clock settles in its first second.
+      // 480 samples at 48 kHz are 10 ms. A busy machine skips packets, and the capture's clock becomes stable only
+      // after a second.
       expect(steps.filter((step) => step === 480).length).toBeGreaterThan(steps.length * 0.8);
       expect(session.told('audio.degraded')).toEqual([]);
     } finally {
@@ -152,7 +153,7 @@ describe('viewers come and go', () => {
     await alice.until('told', () => alice.control.some((m) => m.type === 'bye' && m.reason === 'taken_over'));
     await alice.until('closed', () => alice.state !== 'connected');
     expect(bob.state).toBe('connected');
-    // Messages of a replaced socket are ignored.
+    // Ignored, because messages of a replaced socket are ignored.
     session.worker.send({ type: 'signal', conn: 2, msg: { type: 'bye' } });
     const before = bob.markers;
     await bob.until('the picture goes on', () => bob.markers > before + 5);
@@ -165,7 +166,7 @@ describe('viewers come and go', () => {
     alice.signal({ type: 'renegotiate', pc_id: first, reason: 'user' });
     alice.signal({ type: 'renegotiate', pc_id: first, reason: 'user' });
     await alice.until('a second connection', () => alice.pcId !== first && alice.state === 'connected');
-    // A failed handshake is offered again automatically, which does not count as a third renegotiation.
+    // After a failed handshake, a new offer is made automatically. It does not count as a third renegotiation.
     const failed = session.told('transport.peer_disconnected').map(({ pc }) => pc);
     const offered = alice.signals.flatMap((msg) => (msg.type === 'offer' ? [msg.pc_id] : []));
     expect(offered.filter((pcId) => !failed.includes(pcId))).toEqual([first, alice.pcId]);
@@ -196,7 +197,7 @@ describe('the end', () => {
     expect(status).toMatch(/^Gid:\s+71613\s+71613\s+71613\s+71613$/m);
     expect(status).toMatch(/^Groups:\s+71613\s*$/m);
     expect(status).toMatch(/^CapEff:\s+0+$/m);
-    // Capabilities and filters are per thread.
+    // All threads are checked, because capabilities and filters belong to a thread.
     const threads = readdirSync(`/proc/${session.worker.pid}/task`).map((thread) =>
       readFileSync(`/proc/${session.worker.pid}/task/${thread}/status`, 'utf8'),
     );

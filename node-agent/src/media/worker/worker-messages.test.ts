@@ -11,7 +11,7 @@ test.each([
   expect(workerMessage.safeParse(message).success).toBe(false);
 });
 
-/** Nested lists: the text is short, but serializing it again would overflow the agent's stack. */
+/** Deeply nested lists. The text is short, but serializing it again would overflow the agent's stack. */
 const nested = (depth: number): object => JSON.parse(`{"deep":${'['.repeat(depth)}${']'.repeat(depth)}}`);
 const EVENT = { type: 'event', event: 'app.exited', ts: 1 };
 const LINE = { type: 'log', level: 'info', event: 'media.no_gamepads' };

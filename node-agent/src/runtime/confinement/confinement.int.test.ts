@@ -8,7 +8,7 @@ import { makeStateDir } from '../../testing/runtime-app.ts';
 
 const UID = 71_100;
 
-/** Tries each way to create a user namespace and to get a capability, and prints the results. */
+/** Tries each way to create a user namespace and to get a capability. Prints the results. */
 const PROBE = `
 import ctypes, json, os
 libc = ctypes.CDLL(None, use_errno=True)
@@ -43,8 +43,8 @@ print(json.dumps(found))
 `;
 
 /**
- * Stores a key in the kernel, or searches for it: in its user's keyring, and in the session keyring inherited from the
- * agent.
+ * Stores a key in the kernel, or searches for it: in the user's keyring, and in the session keyring that is inherited
+ * from the agent.
  */
 const KEYS = `
 import ctypes, sys, time
@@ -58,7 +58,7 @@ print("ready", flush=True)
 if sys.argv[1] == "keep": time.sleep(60)
 `;
 
-/** Each is an entry to a large part of the kernel that apps do not need. */
+/** Calls that give access to large parts of the kernel that apps do not need. */
 const SURFACE = `
 import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
@@ -70,7 +70,7 @@ for name, numbers in calls.items():
     print(name, os.strerror(ctypes.get_errno()))
 `;
 
-/** Each way to create a setuid file, and ordinary uses of the same calls. */
+/** Tries each way to create a setuid file, and ordinary uses of the same calls. */
 const SETUID = `
 import ctypes, os, struct
 libc = ctypes.CDLL(None, use_errno=True)
@@ -111,7 +111,7 @@ async function probe(extra: object): Promise<Record<string, string>> {
   return JSON.parse(stdout.split('\n').at(-1) ?? '');
 }
 
-/** The numbers of the calls in PROBE are those of x86-64. */
+/** Only on x86-64, because PROBE uses the call numbers of x86-64. */
 describe.runIf(process.getuid?.() === 0 && process.arch === 'x64')(
   'what an app of a root agent may do',
   () => {
@@ -133,7 +133,7 @@ describe.runIf(process.getuid?.() === 0 && process.arch === 'x64')(
     test('it cannot create a user namespace or get a capability; threads and children work', async () => {
       expect(await probe({})).toEqual({
         ...{ unshare: 'Operation not permitted', 'unshare with mounts': 'Operation not permitted' },
-        // The C library then assumes a kernel without clone3, and uses clone.
+        // With this error the C library assumes a kernel without clone3, and uses clone.
         ...{ clone: 'Operation not permitted', clone3: BLOCKED },
         ...{ setns: 'Operation not permitted', 'unshare(1)': 1 },
         ...{ thread: 'runs', child: String(UID) },
@@ -160,7 +160,7 @@ describe.runIf(process.getuid?.() === 0 && process.arch === 'x64')(
       },
     );
 
-    // Another user who runs such a file, or keeps it open, could act as the user of all later sessions with this uid.
+    // Another user who runs a setuid file, or keeps it open, could act as the user of all later sessions with this uid.
     test.each([{}, { systempaths_unconfined: true }])('it makes no setuid file: %j', async (extra) => {
       const spec = { network: 'none' as const, ...extra };
       const lines = (await run([{ args: ['python3', '-c', SETUID], uid: UID, spec }])).split('\n');
@@ -178,7 +178,7 @@ describe.runIf(process.getuid?.() === 0 && process.arch === 'x64')(
       expect(lines.at(-1)).toBe('[]');
     });
 
-    // Journals and core files have access lists for their writer's uid, and crash reports belong to that uid.
+    // The host gives the writer's uid access to journals and core files (access lists) and crash reports (owner).
     test('it sees no data that the host stores per uid, because an earlier session had the same uid', async ({
       onTestFinished,
     }) => {
@@ -212,7 +212,7 @@ describe.runIf(process.getuid?.() === 0 && process.arch === 'x64')(
   },
 );
 
-/** Debian's user without rights, which has a name: a session bus needs one. */
+/** Debian's user without rights. It has a name, which a session bus needs. */
 const NOBODY = 65_534;
 
 test.runIf(process.getuid?.() === 0)(
@@ -231,7 +231,7 @@ test.runIf(process.getuid?.() === 0)(
       ].join('; ');
       const output = await runApps(stateDir, { apps: [{ args: ['sh', '-c', script], uid: NOBODY }] }, NOBODY);
       const [processes, ...rest] = output.split('\n');
-      // bwrap, the shell, ls and grep.
+      // The processes are bwrap, the shell, ls and grep.
       expect(Number(processes)).toBeLessThan(6);
       expect(rest).toEqual([
         ...['CapEff:\t0000000000000000', 'NoNewPrivs:\t1', 'Seccomp:\t2'],

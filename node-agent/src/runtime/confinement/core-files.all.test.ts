@@ -14,7 +14,7 @@ function coreLimit(pid: number): string {
   return /^Max core file size\s+(\S+\s+\S+)/m.exec(limits)?.[1] ?? '';
 }
 
-// 1, because with a limit of 0 Linux still starts a core handler (fs/coredump.c).
+// The limit is 1, because with a limit of 0 Linux still starts a crash handler (fs/coredump.c).
 test('agent, app, helpers and media workers leave no core, not even to a handler', {
   timeout: 60_000,
 }, async () => {

@@ -7,7 +7,7 @@ const X64 = 0xc000_003e;
 const I386 = 0x4000_0003;
 const ARM64 = 0xc000_00b7;
 
-/** Runs a filter as the kernel does, for the instructions that it uses. Source: linux/filter.h. */
+/** Runs a filter like the kernel; supports the instructions that the filters use. Source: linux/filter.h. */
 function verdict(program: Buffer, arch: number, nr: number, args: number[]): string {
   const data = Buffer.alloc(64);
   data.writeUInt32LE(nr, 0);

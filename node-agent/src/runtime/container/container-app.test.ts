@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { type AppEngine, ContainerApp } from './container-app.ts';
 import { EngineError } from './engine/engine.ts';
 
-/** An engine with one running container whose app ignores SIGTERM. */
+/** A fake engine with one running container, whose app ignores SIGTERM. */
 function playEngine(overrides: Partial<AppEngine>): { engine: AppEngine; calls: string[] } {
   const calls: string[] = [];
   const engine: AppEngine = {
@@ -24,7 +24,7 @@ function playEngine(overrides: Partial<AppEngine>): { engine: AppEngine; calls: 
   return { engine, calls };
 }
 
-/** Advances time past the grace and the wait after SIGKILL. */
+/** Advances the clock past the grace period and past the wait after SIGKILL. */
 async function passWaits(clock: ManualClock, stopped: Promise<void>): Promise<void> {
   let isOver = false;
   const over = stopped.finally(() => {

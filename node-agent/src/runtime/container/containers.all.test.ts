@@ -25,7 +25,7 @@ import { HomeVolumes } from './home-volumes.ts';
 
 const why = noRealPodman();
 
-/** Starts an agent whose engine accepts connections but never answers, and waits until it has reported this. */
+/** Starts an agent whose engine accepts connections but never answers. Waits until the agent has reported this. */
 async function agentWithHungEngine() {
   const folder = await mkdtemp(join(tmpdir(), 'footlight-hung-'));
   await chmod(folder, 0o711);
@@ -60,7 +60,7 @@ describe.skipIf(why !== null)(
     let hung: ReturnType<typeof agentWithHungEngine>;
 
     beforeAll(async () => {
-      // Runs concurrently with the other tests, because it mostly waits.
+      // Started now, at the same time as the other tests, because it mostly waits.
       hung = agentWithHungEngine();
       hung.catch(() => undefined);
       shared = await mkdtemp('/srv/footlight-shared-');
@@ -86,7 +86,7 @@ describe.skipIf(why !== null)(
       await rm(shared, { recursive: true, force: true });
     });
 
-    /** Runs a script in the image to its end. @returns its output */
+    /** Runs a script in a container of the image until it ends. @returns the script's output */
     async function said(script: string, more: Partial<Assignment['app']> = {}): Promise<string> {
       const body = host.contained(['/bin/sh', '-c', `${script}; exit 7`], more);
       await sessions.launch(body);
@@ -297,7 +297,7 @@ describe.skipIf(why !== null)(
         const next = host.contained(['/bin/sh', '-c', 'exit 7'], { image });
         await sessions.launch(next);
         expect(await sessions.ended(next)).toMatchObject({ failure_code: 'app_exited_early' });
-        // Two layers and their configuration, each once.
+        // Two layers and their configuration; each must be fetched only once.
         expect(slow.blobsAsked()).toBe(3);
       } finally {
         slow.close();
@@ -338,7 +338,7 @@ describe.skipIf(why !== null)(
       const body = host.contained(['xterm']);
       podman.signalService('SIGSTOP');
       const from = host.control.messages.length;
-      // Without an answer of the engine the pinned image counts as missing.
+      // If the engine does not answer, the pinned image counts as missing, so the assignment is accepted.
       expect(await host.control.command(body)).toMatchObject({ ok: true });
       await host.control.command({ type: 'session_start', session_id: body.session_id });
       expect(await sessions.ended(body)).toMatchObject({ state: 'failed', failure_code: 'container_failed' });
@@ -367,7 +367,8 @@ describe.skipIf(why !== null)(
       await control.command({ type: 'session_start', session_id: body.session_id });
       await control.wait('session_state', ({ detail }) => detail === 'app presented');
       const left = `footlight-${body.session_id}`;
-      // An image may contain an agent's label; a container that a person started is not the agent's.
+      // An image may contain an agent's label, but a container that a person started from it does not belong to the
+      // agent.
       const label = await podman.podman(
         'inspect',
         '--format',

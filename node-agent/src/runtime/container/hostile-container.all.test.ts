@@ -40,7 +40,7 @@ describe.skipIf(why !== null)(`a hostile app in a container${why === null ? '' :
     ({ number: display } = await sessions.displayOf(victim));
   }, 120_000);
 
-  // The victim session must survive every attack.
+  // The session under attack must survive every attack.
   afterEach(async () => {
     expect(processesOf(victim.session_id).length).toBeGreaterThan(0);
     await vi.waitFor(async () => expect(await host.podman.containers()).toHaveLength(1), 20_000);
@@ -63,9 +63,9 @@ describe.skipIf(why !== null)(`a hostile app in a container${why === null ? '' :
 
   describe('in one container', () => {
     const targets = ['127.0.0.1', '10.55.0.2', '169.254.169.254', '1.1.1.1'];
-    /** Output of each script. */
+    /** Output of each script, by the script's name. */
     const said: Record<string, string> = {};
-    /** Abstract and file sockets of the victim. */
+    /** Abstract sockets and file sockets of the session under attack. */
     let sockets: string[];
 
     beforeAll(async () => {
@@ -75,7 +75,7 @@ describe.skipIf(why !== null)(`a hostile app in a container${why === null ? '' :
       });
       sockets = [`/tmp/.X11-unix/X${display}`, `\\0/tmp/.X11-unix/X${display}`, `${run.trim()}/pulse.sock`];
       const scripts: Record<string, string> = {
-        // Filtered, because the log tail of a session has only few lines.
+        // The output is filtered, because the log tail of a session contains only few lines.
         status: `perl -ne 'print if /^(Cap|NoNewPrivs|Seccomp:|Uid|Max core)/' /proc/self/status /proc/self/limits`,
         host: `cat ${join(host.stateDir, 'secret')}; ls ${host.stateDir}; ls /srv /home; cat /proc/1/cmdline; ls /proc | perl -ne 'print "pid $_" if /^\\d+$/'; ls /dev; cat /run/podman/podman.sock ${host.podman.folder}/podman.sock`,
         own: `${NEIGHBOUR.replace('PATH', '/tmp/.X11-unix/X@{[substr($ENV{DISPLAY},1)]}')}; ls /tmp/.X11-unix`,
@@ -86,7 +86,7 @@ describe.skipIf(why !== null)(`a hostile app in a container${why === null ? '' :
               `perl -MSocket -e 'socket(S, AF_INET, SOCK_STREAM, 0); alarm 2; print connect(S, pack_sockaddr_in(${port}, inet_aton(q(${to})))) ? qq(${to} connected\\n) : qq(${to} no\\n)'`,
           )
           .join('\n'),
-        // Last, because it kills all processes that it can.
+        // Runs last, because it kills all processes that it can.
         root: 'mount -t tmpfs x /tmp; touch /etc/x /usr/x /new; perl -e \'$| = 1; unlink(q(/etc/passwd)) or print "passwd stays\\n"; chroot(q(/tmp)) or print "no chroot\\n"; setpgrp; kill(9, -1); print "alive\\n"\'',
       };
       const names = Object.keys(scripts);
@@ -198,7 +198,7 @@ describe.skipIf(why !== null)(`a hostile app in a container${why === null ? '' :
       const body = host.contained(['/bin/sh', '-c', 'ls /data; exit 7'], {
         mounts: [`${join(shared, 'game')}:/data`],
       });
-      // Refused whatever is there at this moment, because an app can replace the name.
+      // Refused, even if the entry is harmless at this moment, because an app can replace it.
       expect(await host.control.command(body)).toMatchObject({ ok: false, code: 'policy' });
     }
     await sessions.stop(attacker);

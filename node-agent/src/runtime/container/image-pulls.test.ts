@@ -8,7 +8,7 @@ import { ImagePulls, isPinned, PULL_FREE_BYTES, PullProgress } from './image-pul
 const IMAGE = `registry.test/doom@sha256:${'0'.repeat(64)}`;
 const GIB = 1024 ** 3;
 
-/** An engine whose pull the test controls. */
+/** Pulls with a fake engine that the test controls. */
 function pulls(freeBytes: () => number | null = () => 100 * GIB) {
   const clock = new ManualClock();
   const begun: { line: (line: ProgressLine) => void; end: (error?: Error) => void }[] = [];
@@ -61,7 +61,7 @@ describe('a pull', () => {
     const outcome = expect(done).rejects.toThrow(why);
     await turn();
     if (afterMs > 300_000) {
-      // A registry that sends slowly.
+      // Simulates a registry that sends slowly.
       for (let atMs = 0, bytes = 1; atMs < afterMs; atMs += 100_000, bytes++) {
         clock.advance(100_000);
         begun[0]?.line(layer('a', bytes, 10_000));
@@ -120,7 +120,7 @@ test('progress never falls, and is below 100 until the end', () => {
     ),
     {
       examples: [
-        // Their sum is not a safe number.
+        // The sum of these sizes is not a safe integer.
         [
           [
             { id: 'a', status: 'Downloading', progressDetail: { total: Number.MAX_VALUE } },

@@ -14,12 +14,12 @@ import { ContainerEngine } from './engine/engine.ts';
 
 const why = noRealPodman();
 const SOCKETS = 'use Socket; socket(S, AF_UNIX, SOCK_STREAM, 0)';
-/** Takes a descriptor of the process at the other end of a socket: SO_PEERPIDFD, then pidfd_getfd(2). */
+/** Tries to copy a descriptor of the process at the other end of a socket, with SO_PEERPIDFD and pidfd_getfd(2). */
 const TAKE = (path: string) =>
   `${SOCKETS}; connect(S, pack_sockaddr_un(${path})) or print qq(no socket $!\\n); my $peer = unpack(q(i), getsockopt(S, 1, 77)); print syscall(438, $peer, 1, 0) < 0 ? qq(refused: $!\\n) : qq(taken\\n);`;
 const CALL = (name: string, call: string) =>
   `print syscall(${call}) < 0 ? qq(${name}: $!\\n) : qq(${name} works\\n);`;
-/** Fills netlink sockets: for each refused message the kernel queues an error that contains a copy of it. */
+/** Fills netlink sockets: for each refused message, the kernel queues an error that contains a copy of the message. */
 const FILL_NETLINK = `
 my $message = pack(q(LSSLL), 100016, 0x7ff0, 1, 1, 0) . q(x) x 100000;
 my $kernel = pack(q(SSLL), 16, 0, 0, 0);

@@ -6,7 +6,7 @@ import { Removals } from './removals.ts';
 
 describe('containers that could not be removed', () => {
   const clock = new ManualClock();
-  /** A fake engine with these containers; it cannot remove those in `held`. */
+  /** A fake engine with these containers. It fails to remove the containers in `held`. */
   let there: Set<string>;
   let held: Set<string>;
   let isUp: boolean;
@@ -30,7 +30,7 @@ describe('containers that could not be removed', () => {
 
   async function pass(ms: number): Promise<void> {
     await clock.advance(ms);
-    // The loop that the timer runs awaits several answers.
+    // Waits a turn of the event loop, because the removal loop awaits several answers.
     await new Promise(setImmediate);
   }
 

@@ -9,7 +9,8 @@ import type { AppRun } from '../../testing/run-apps.ts';
 import { makeStateDir } from '../../testing/runtime-app.ts';
 
 /**
- * 203.0.113.0/24, 198.51.100.0/24 and 2001:db8::/32 are reserved for examples, so no real machine has such an address.
+ * 203.0.113.0/24, 198.51.100.0/24 and 2001:db8::/32 are reserved for examples, so real machines do not have these
+ * addresses.
  */
 const HOST = { eth: '203.0.113.2', eth6: '2001:db8:1::2', second: '198.51.100.1', second6: '2001:db8:2::1' };
 const OUTSIDE = { eth: '203.0.113.1', eth6: '2001:db8:1::1' };
@@ -17,11 +18,13 @@ const METADATA = ['169.254.169.254', '169.254.1.2', '100.100.100.200', 'fd00:ec2
 const MULTICAST = ['224.0.0.251', '239.255.255.250', 'ff02::fb', 'ff05::2'];
 const PORT = 4_711;
 const NEIGHBOUR_PORT = 4_712;
-/** Port of the outside service that answers datagrams. */
+/** Port of the service outside of the host that answers datagrams. */
 const ECHO_PORT = 4_713;
 const UID = 71_090;
 
-/** A server on every address of its network and on an abstract name; it also resolves names on 127.0.0.53. */
+/**
+ * A server that listens on every address of its network and on an abstract name. It also resolves names on 127.0.0.53.
+ */
 const HOST_SERVICES = `
 import json, socket, sys, threading
 def serve(sock):
@@ -56,7 +59,7 @@ print("ready", flush=True)
 threading.Event().wait()
 `;
 
-/** Answers each datagram from its port, and a second time from another port. */
+/** Answers each datagram twice: from the port that received it, and from another port. */
 const ECHO = `
 import socket
 def bound(port):
@@ -72,7 +75,7 @@ while True:
     echo.sendto(data, sender)
 `;
 
-/** Repeatedly sends words from one port and waits for the answers. Prints the different words that arrived. */
+/** Repeatedly sends words from one port, and waits for answers. Prints the different words that arrived. */
 const TALK = `
 import json, socket, sys, time
 words, address, port, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
@@ -91,7 +94,7 @@ for number in range(rounds):
 print(json.dumps(sorted(heard)), flush=True)
 `;
 
-/** Runs the given attempts and prints one line with the result of each; "here" means that the address answered. */
+/** Runs the given attempts and prints one line with the results. "here" means that the address answered. */
 const PROBE = `
 import json, os, socket, sys
 def attempt(kind, target):
@@ -123,7 +126,7 @@ for kind, target in json.loads(sys.argv[1]):
 
 /** Limit of connections of one app to one address. */
 const MAX_CONNECTIONS = 64;
-/** Opens connections to each address, keeps them, and prints how many were accepted. */
+/** Opens many connections to each address, keeps them open, and prints how many were accepted. */
 const HOLD_MANY = `
 import json, socket, sys
 held, counts = [], []
@@ -142,14 +145,14 @@ print(json.dumps(counts), flush=True)
 
 type Attempt = readonly [kind: string, target: string | readonly [string, number]];
 const tcp = (address: string, port: number): Attempt => ['tcp', [address, port]];
-/** Bypasses the routing table by choosing the interface: of a socket, of its multicast, and of one message. */
+/** Ways to bypass the routing table by choosing the interface: of a socket, of its multicast, or of one message. */
 const UDP_WAYS = ['udp', 'udp-device', 'udp-group', 'udp-message'];
 
 const children: ChildProcess[] = [];
 let stateDir: string;
 let host: number;
 
-/** Starts a program and waits for its first line. */
+/** Starts a program and waits for its first line of output. */
 async function up(argv: readonly string[]): Promise<number> {
   const child = spawn(argv[0] ?? '', argv.slice(1), { stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
@@ -164,7 +167,7 @@ function ip(pid: number, lines: string): void {
   execFileSync(program, words, { input: lines });
 }
 
-/** Runs apps on the test's host. @returns the output of the last one. Fails if anything of their networks is left. */
+/** Runs apps on the test's host. @returns the output of the last app. Fails if a part of their networks is left. */
 async function runApps(run: AppRun, env: Record<string, string> = {}): Promise<string> {
   const resolvConf = join(stateDir, 'resolv.conf');
   writeFileSync(resolvConf, 'nameserver 127.0.0.53\nsearch example\n', { mode: 0o644 });
@@ -177,7 +180,7 @@ async function runApps(run: AppRun, env: Record<string, string> = {}): Promise<s
   return stdout;
 }
 
-/** Output of an app on the test's host. */
+/** Runs attempts in an app on the test's host. @returns their results */
 async function found(
   attempts: readonly Attempt[],
   options: Partial<AppRun> & { network?: 'none' | 'bridge'; env?: Record<string, string> } = {},
@@ -247,7 +250,8 @@ describe.runIf(process.getuid?.() === 0)('the network of an app of a root agent'
           ['name', 'anything.example'],
           ...closed.map((address) => tcp(address, PORT)),
           ['abstract', 'host-service'],
-          // The abstract name is free inside: a program that binds it there is not reachable from outside.
+          // In the app's network this abstract name is free. A program that binds it there cannot be reached from
+          // outside.
           ['abstract-bind', 'host-service'],
           ...MULTICAST.map((address): Attempt => ['udp', [address, 5_353]]),
         ],
@@ -277,7 +281,7 @@ describe.runIf(process.getuid?.() === 0)('the network of an app of a root agent'
       ...closed.flatMap((address) => UDP_WAYS.map((way): Attempt => [way, [address, PORT]])),
     ]);
     const through = [...results].filter(([, result]) => result === 'here' || result === 'sent');
-    // Its own loopback works.
+    // The app's own loopback must work.
     const own = [
       'udp 127.0.0.1',
       'udp 127.1.2.3',

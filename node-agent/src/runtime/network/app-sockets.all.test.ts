@@ -7,7 +7,7 @@ import { MAX_SOCKETS, netlinkBytes, socketExcess } from './app-sockets.ts';
 
 const UID = 71_095;
 
-/** Fills netlink sockets: for each refused message the kernel queues an error that contains a copy of it. */
+/** Fills netlink sockets: for each refused message, the kernel queues an error that contains a copy of the message. */
 const FILL = `
 import os, resource, socket, struct, time
 resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
@@ -35,7 +35,7 @@ for process in range(10):
 time.sleep(10)
 print("it went on")
 `;
-/** An ordinary program's use: many sockets, and the host's addresses left unread. */
+/** Uses sockets like an ordinary program: many sockets, and unread addresses of the host. */
 const HONEST = `
 import resource, socket, struct, time
 kept = [socket.socket(socket.AF_UNIX) for number in range(700)]
@@ -48,7 +48,7 @@ time.sleep(1.5)
 print("it went on")
 `;
 
-/** Before Linux 6.7 this value is not per namespace. */
+/** Before Linux 6.7, this value belongs to the whole machine instead of a namespace. */
 const OPTIONS = 'print(open("/proc/sys/net/core/optmem_max").read().strip())';
 
 test.each([

@@ -37,8 +37,8 @@ export function socketExcess({ sockets, netlinkBytes }: SocketUse): string | nul
 
 /**
  * Reads the socket use in the network of a process.
- * @returns null: the process has ended Source: proc_pid_net(5); "used" counts all sockets of the namespace (Linux 4.20
- * and newer).
+ * @returns null: the process has ended
+ * Source: proc_pid_net(5); "used" counts all sockets of the namespace (Linux 4.20 and newer).
  */
 export async function readSocketUse(pid: number): Promise<SocketUse | null> {
   try {

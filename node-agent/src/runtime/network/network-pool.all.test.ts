@@ -5,11 +5,11 @@ import { networkHolders, networkOf } from '../../testing/traces.ts';
 import { type AppNetwork, openOutwardNetwork, pastaProblem } from './app-network.ts';
 import { NetworkPool } from './network-pool.ts';
 
-/** pasta copies addresses and routes of the host, so this needs a host with a network. */
+/** The test needs a host with a network, because pasta copies the host's addresses and routes. */
 const works = process.getuid?.() === 0 && (await pastaProblem(systemClock)) === null;
 
 let pool: NetworkPool;
-/** Networks that the pool has created (count). */
+/** Number of networks that the pool has created. */
 let made = 0;
 const taken: AppNetwork[] = [];
 
@@ -40,7 +40,10 @@ async function take(): Promise<AppNetwork> {
   return network;
 }
 
-/** Process id of the holder of the first prefetched network, once it carries traffic. */
+/**
+ * Waits until the first prefetched network carries traffic. @returns process id of the process that keeps the network
+ * open
+ */
 async function keptHolder(): Promise<number> {
   await expect.poll(() => made).toBe(1);
   const [holder] = networkHolders(process.pid);
@@ -81,7 +84,7 @@ describe.runIf(works)('a network that is kept ready', { timeout: 60_000 }, () =>
     process.kill(holder, 'SIGKILL');
     await network.exited;
     expect(await inside(network, 'readlink', '/proc/self/ns/net')).not.toBe(networkOf(process.pid));
-    // pasta ends with its holder, and its link disappears.
+    // pasta ends together with the process that keeps the network open, and then its link disappears.
     await expect.poll(() => inside(network, 'ip', 'route')).toBe('');
   });
 });

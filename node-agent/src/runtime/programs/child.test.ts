@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { startChild } from './child.ts';
 
 const FLOOD_BYTES = 4 * 1024 * 1024;
-/** The child writes to its output when all its reports have been read. */
+/** The child writes to its output only after all its reports were read. */
 const FLOOD = `head -c ${FLOOD_BYTES} /dev/zero >&3; echo taken`;
 
 test('a child that floods its reports is read at a limited rate, and waits', async () => {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 
 const address = (file: string) => JSON.stringify(new URL(file, import.meta.url).href);
 
-/** Starts programs with each function of the agent while no descriptor is free, and again afterwards. */
+/** Starts programs with each function of the agent that can do so: first while no descriptor is free, then again. */
 const SCRIPT = `
   import { closeSync, openSync } from 'node:fs';
   import { systemClock } from '@footlight/platform';
@@ -21,7 +21,7 @@ const SCRIPT = `
   said.push((await runProgram('true', [])).kind);
   const { child, channel } = forkEntry('scan-main', events, { clock: systemClock, descriptors: ['pipe'] });
   said.push([child.pid, channel, child.stdio[4]].map(String).join());
-  // The children's error events come in the next tick.
+  // The children's error events are emitted in the next turn of the event loop.
   await new Promise(setImmediate);
   for (const descriptor of held) closeSync(descriptor);
   said.push((await runProgram('true', [])).kind);

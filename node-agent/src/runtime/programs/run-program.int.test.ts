@@ -23,8 +23,7 @@ test('output of a program, and how it ended', async () => {
 });
 
 test('a missing program causes no signal, even if this process exits at that moment', async () => {
-  // Signals are reported instead of sent, because the pid of a process that was never started may be any number, even 0
-  // or 1.
+  // Signals are only recorded, because the pid of a process that was never started may be any number, even 0 or 1.
   const script = `
     import { ChildProcess } from 'node:child_process';
     import { writeSync } from 'node:fs';

@@ -21,7 +21,7 @@ describe('the state of an app’s start', () => {
   });
 });
 
-/** Then its environment has 300 MB, with the session at the beginning and the title at the end. */
+/** Gives the process an environment of 300 MB, with the session at the beginning and the title at the end. */
 const MOVES_ITS_ENVIRONMENT = `
 import ctypes, os, struct, time
 SIZE = 300 << 20

@@ -15,7 +15,7 @@ const spec = (label: string): AppSpec => ({
   home: HOME,
 });
 
-/** An app that ends on the test's command. */
+/** A fake app that ends when the test ends it. */
 class FakeApp implements RunningApp {
   readonly exited: Promise<AppExit>;
   readonly handedOver: Promise<void>;
@@ -98,7 +98,7 @@ function session(first = spec('old'), bootTimeoutSecs = 0) {
     const index = asked.findIndex((start) => start.label === label);
     const running = new FakeApp();
     asked.splice(index, 1)[0]?.answer(running);
-    // Waits until the session has handled the event.
+    // Waits a turn of the event loop, so that the session has handled the event.
     await new Promise(setImmediate);
     return running;
   };

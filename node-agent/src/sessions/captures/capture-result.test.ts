@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { failedResult, type PackedResult, packCapture } from './capture-result.ts';
 
 const unpack = ({ data = '' }: PackedResult) => gunzipSync(Buffer.from(data, 'base64')).toString();
-/** Lines that hardly compress. */
+/** Random lines, which hardly compress. */
 const noise = (lines: number) =>
   Array.from({ length: lines }, () => `${randomBytes(48).toString('base64')}\n`);
 

@@ -9,7 +9,7 @@ import { NO_TRACES } from '../../testing/traces.ts';
 
 const SECRET = `hunter2-${randomBytes(8).toString('hex')}`;
 const TOKEN = `Ab9${randomBytes(32).toString('base64url')}`;
-/** Prints its environment and a token, then draws endlessly. */
+/** Prints its environment and a token, and then draws endlessly. */
 const TALKATIVE = [
   '/bin/sh',
   '-c',
@@ -49,7 +49,7 @@ const resultsOf = (captureId: string): SessionTraceEvent[] =>
     message.type === 'session_trace_event' && message.payload.capture_id === captureId ? [message] : [],
   );
 
-/** Orders a capture and waits for its event. */
+/** Starts a capture and waits for its event. */
 async function captured(body: Assignment, kind: string, params = {}): Promise<CaptureResult> {
   const captureId = randomUUID();
   expect(await order(body, kind, params, captureId)).toMatchObject({ ok: true });
@@ -74,7 +74,7 @@ describe('captures of a running session', () => {
     expect(dot).toMatch(/^digraph/);
     for (const element of ['GstXImageSrc', 'GstOpenh264Enc', 'GstRtpH264Pay', 'GstAppSink', 'video/x-h264'])
       expect(dot).toContain(element);
-    // The graph shows the state of a running element; properties would be shown as name=value.
+    // The graph must contain the state of a running element, but not properties, which would appear as name=value.
     expect(dot).toContain('[>]');
     expect(dot).not.toMatch(/display-name|bitrate=|\/home|\/tmp/);
 

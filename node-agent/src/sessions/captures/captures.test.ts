@@ -37,7 +37,7 @@ function session(options: Partial<CapturesOptions> = {}) {
   return { begin, clock, end, events, asked };
 }
 
-/** Never captured. */
+/** A capture that never ends. */
 const never = { capture: () => new Promise<never>(() => undefined) };
 
 describe('a capture', () => {

@@ -8,7 +8,7 @@ const FULL = { width: 640, height: 480 };
 const HALF = { width: 320, height: 240 };
 
 let host: TestHost;
-/** How often the screen changed its size. */
+/** Number of times that the screen changed its size. */
 let resized = 0;
 
 beforeAll(async () => {
@@ -29,7 +29,9 @@ const screen = async () => {
   return { width, height };
 };
 
-/** A change of size whose limit passes while a process is stopped; the process then continues. */
+/**
+ * Requests a change of size, stops a process until the change's time limit has passed, and then continues the process.
+ */
 async function tooLate(session: TestSession, pid: number): Promise<void> {
   const clock = new ManualClock();
   const changes = new DisplayChanges(session.worker, clock, session.worker.exited);
@@ -41,7 +43,7 @@ async function tooLate(session: TestSession, pid: number): Promise<void> {
   process.kill(pid, 'SIGCONT');
   expect(refusal).toBe('the display did not change in time');
   expect((await session.first('display_done')).error).toBe('the change was withdrawn');
-  // Changes are serialized: when this one is done, any undo has been done too.
+  // Changes are serialized, so when this change is done, an undo of the earlier change is done too.
   expect(await changes.make({ ui_scale: 1 })).toBeNull();
 }
 

@@ -7,7 +7,7 @@ import { DisplayChanges } from './display-changes.ts';
 const LATE = 'the display did not change in time';
 const HALF = { render: { width: 640, height: 360 } };
 
-/** A worker whose answers the test controls. */
+/** A fake worker whose answers the test controls. */
 function changes() {
   const clock = new ManualClock();
   const sent: ParentMessage[] = [];
@@ -34,7 +34,7 @@ function changes() {
     },
   };
 }
-/** Runs all promises that are ready. */
+/** Runs all callbacks of promises that are ready. */
 const turn = () => new Promise(setImmediate);
 
 test.each([
@@ -79,7 +79,7 @@ test('the next change is sent when the previous one is over, within its own 4.5 
     { type: 'display', request: 2, ui_scale: 2 },
   ]);
   clock.advance(1_000);
-  // A change that cannot be sent in time is not sent at all.
+  // A change that waits until its time limit passes is never sent.
   expect([await second, await third]).toEqual([LATE, LATE]);
   expect(sent.slice(3)).toEqual([{ type: 'withdraw_display', request: 2 }]);
   const fourth = made.make({ ui_scale: 1 });

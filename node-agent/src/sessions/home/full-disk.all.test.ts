@@ -12,7 +12,7 @@ const UIDS: [number, number] = [71_070, 71_079];
 
 type Body = ReturnType<typeof assignment>;
 
-/** The tests mount their own disks, which needs root. */
+/** Needs root, because the tests mount their own disks. */
 describe.runIf(process.getuid?.() === 0)('a disk of a host', () => {
   let directory: string;
   let state: string;
@@ -73,7 +73,7 @@ describe.runIf(process.getuid?.() === 0)('a disk of a host', () => {
     expect(processesOf(body.session_id)).toEqual([]);
   }
 
-  /** The host's storage checks and sessions at its next registration. */
+  /** Reconnects. @returns the host's storage checks and its sessions in the next registration */
   async function afterReconnect() {
     const from = control.messages.length;
     control.cut();

@@ -20,7 +20,7 @@ import type { SessionUser } from '../../runtime/runtime.ts';
 import { closeHome, HomeError, lastOwner, openHome } from './home.ts';
 import { isBelow } from './home-path.ts';
 
-/** Endlessly replaces a directory by a link to argv[1] and back. */
+/** Endlessly replaces a directory by a link to argv[1], and the link by the directory. */
 const SWAP_FOR_LINK = `
 import os, sys
 print("ready", flush=True)
@@ -55,11 +55,11 @@ describe('homes', () => {
       const ref = join(root, 'homes/alice-1/game-2');
       const user = { uid: 71_320, gid: 71_320, groups: [] };
       chmodSync(root, 0o711);
-      // Also if an earlier version has created the parent directories.
+      // Also if an earlier agent version has created the parent directories.
       mkdirSync(join(root, 'homes/alice-1'), { recursive: true });
       for (const way of ['homes', 'homes/alice-1']) chmodSync(join(root, way), 0o711);
       const groups = await openHome(join(root, 'homes'), ref, user);
-      // The state after an agent that ended in between.
+      // The state that an agent leaves if it ends between creating the directory and closing it.
       chmodSync(join(root, 'homes/alice-1'), 0o711);
       expect(await openHome(join(root, 'homes'), ref, user)).toEqual(groups);
       chmodSync(ref, 0o777);
@@ -98,7 +98,8 @@ describe('homes', () => {
     },
   );
 
-  // The owner of the outer directory could replace the inner one by a link while the agent changes its owner.
+  // Refused, because the owner of the outer directory could replace the inner one by a link while the agent changes its
+  // owner.
   test.runIf(process.getuid?.() === 0)('one inside the home of a session is refused', async () => {
     const [homes, user] = [join(root, 'homes'), { uid: 71_320, gid: 71_320, groups: [] }];
     await openHome(homes, join(homes, 'alice'), user);
@@ -111,7 +112,7 @@ describe('homes', () => {
     const stateDir = () => join(root, 'state');
     const open = (homes: string, ref: string) =>
       openHome(homes, ref, user, { isSessionsGroup: (gid) => gid === 71_319, stateDir: stateDir() });
-    // Not below /tmp, where homes are refused too.
+    // Not below /tmp, because homes in /tmp are refused too.
     beforeEach(() => {
       rmSync(root, { recursive: true });
       root = mkdtempSync('/srv/footlight-homes-');
@@ -155,7 +156,7 @@ describe('homes', () => {
       for (const path of [own, twice]) writeFileSync(path, '');
       for (const path of [own, twice]) chownSync(path, former.uid, former.gid);
       linkSync(twice, join(home, 'again'));
-      // If fs.protected_hardlinks is 0, an app can create this link.
+      // An app can create this hard link if fs.protected_hardlinks is 0.
       writeFileSync(join(root, 'shadow'), '');
       linkSync(join(root, 'shadow'), theirs);
       await closeHome(home, former);
@@ -195,7 +196,7 @@ describe('homes', () => {
       for (let round = 0; round < 20; round++) {
         await closeHome(home, at);
         at = user(71_440 + round);
-        // It may find a link instead of a directory, and then refuses the home.
+        // openHome() may find a link instead of a directory; then it must refuse the home.
         await openHome(join(root, 'homes'), home, at).catch((error) =>
           expect(error).toBeInstanceOf(HomeError),
         );

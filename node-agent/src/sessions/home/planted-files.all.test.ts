@@ -20,17 +20,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { exitOf, firstHeartbeat, startAgentProcess } from '../../testing/agent-process.ts';
 
 const UIDS: [number, number] = [71_170, 71_179];
-/** A local user of the machine, who is neither root nor an agent. */
+/** A local user of the machine, which is neither root nor the agent's user. */
 const STRANGER = 71_199;
 const NOBODY = 65_534;
 const NUMBERS = Array.from({ length: 1_000 }, (_, number) => number);
 const HEALTH_LIMIT_MS = 10_000;
 const GIB = 1024 ** 3;
 
-/** Entries that a user may plant at the path of a server's lock or socket. */
+/** Entries that a user may create at the path of a server's lock or socket, as an attack. */
 const THINGS: Record<string, (paths: readonly string[]) => void> = {
   pipe: (paths) => makeNodes('os.mkfifo(path)', paths),
-  // A read of the kernel log device waits for its next line.
+  // Reading the kernel log device would block until its next line.
   'link to a device': (paths) => {
     for (const path of paths) symlinkSync('/proc/kmsg', path);
   },
@@ -54,15 +54,15 @@ const DEVICE = {
 };
 
 /**
- * Runs in one process, because a thousand calls of mknod(1) take 2 s.
- * @param make Python that makes a node at `path`
+ * Uses one process for all nodes, because a thousand calls of mknod(1) take 2 s.
+ * @param make Python code that creates a node at `path`
  */
 function makeNodes(make: string, paths: readonly string[]): void {
   const script = `import os, stat, sys\nfor path in sys.stdin.read().split():\n  ${make}\n  os.chmod(path, 0o666)`;
   execFileSync('python3', ['-c', script], { input: paths.join('\n') });
 }
 
-/** Plants the entry at all free paths, as another user. @returns a function that removes the remaining ones */
+/** Creates the entry at all free paths, as another user. @returns a function that removes the remaining entries */
 function plant(paths: readonly string[], make: (paths: readonly string[]) => void): () => void {
   const free = paths.filter((path) => lstatSync(path, { throwIfNoEntry: false }) === undefined);
   make(free);
@@ -95,7 +95,7 @@ describe.runIf(process.getuid?.() === 0).each([
   let healthUrl: string;
 
   beforeAll(async () => {
-    // Not below /tmp, which sessions of a root agent do not see.
+    // Not below /tmp, because sessions of a root agent do not see the host's /tmp.
     directory = await mkdtemp('/var/tmp/footlight-planted-');
     await chmod(directory, 0o711);
     const stateDir = join(directory, 'state');
@@ -109,14 +109,14 @@ describe.runIf(process.getuid?.() === 0).each([
   });
 
   afterAll(async () => {
-    // A hanging agent ends only by SIGKILL.
+    // SIGKILL is necessary, because an agent that hangs ignores other signals.
     agent.kill('SIGKILL');
     await exitOf(agent);
     await control.close();
     await rm(directory, { recursive: true, force: true });
   });
 
-  /** Launches and stops a session, and requests the agent's health page meanwhile. */
+  /** Launches and stops a session. At the same time, requests the agent's health page. */
   async function launchAndAsk(): Promise<void> {
     const body = assignment(['xterm']);
     const isMine = ({ session_id }: { session_id: string }) => session_id === body.session_id;
@@ -138,7 +138,7 @@ describe.runIf(process.getuid?.() === 0).each([
         'session_state',
         (report) => isMine(report) && (report.detail === 'app presented' || report.state === 'failed'),
       );
-      // A hanging agent never reports anything; the health page shows it at once.
+      // Fails early if the health page does not answer, because a hanging agent would never report the state.
       expect(await Promise.race([shown, asking])).toMatchObject({ state: 'running' });
       await control.command({ type: 'session_stop', session_id: body.session_id, reason: 'admin' });
       await control.wait('session_state', (report) => isMine(report) && report.state === 'stopped');
@@ -163,7 +163,7 @@ describe.runIf(process.getuid?.() === 0).each([
     },
   );
 
-  // The directory is sticky: an ordinary user cannot remove entries of others.
+  // The directory is sticky, so an ordinary user cannot remove entries of others.
   test.runIf(uid === null).each(Object.entries({ ...THINGS, ...DEVICE }))(
     'with a %s at every socket and keyboard map path: the next launch works, and the agent answers meanwhile',
     async (_thing, make) => {

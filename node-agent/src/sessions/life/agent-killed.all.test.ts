@@ -12,7 +12,7 @@ import { sessionDirs } from '../resources/record.ts';
 
 const UIDS: [number, number] = [71_020, 71_029];
 const LIMIT_MS = 10_000;
-/** An ordinary user that every Debian has. */
+/** An ordinary user that exists on every Debian. */
 const NOBODY = 65_534;
 /** uid null: the user that runs the tests. */
 const USERS =
@@ -62,7 +62,7 @@ test.each(USERS)(
       );
       expect(shown.state).toBe('running');
       expect(processesOf(body.session_id).length).toBeGreaterThan(4);
-      // One serves the app, and one is prefetched.
+      // One network serves the app, and one is prefetched.
       const networks = process.getuid?.() === 0 && uid === null ? 2 : 0;
       const holders = () => networkHolders(first.pid ?? 0).filter(hasPasta);
       await until('networks', () => holders().length === networks);

@@ -68,7 +68,7 @@ test('a control plane that does not answer polls does not delay the stop', { tim
     polled.add(path);
     return undefined;
   };
-  // The first polls come within 5 s of the start, the next ones a minute later.
+  // The first polls are made within 5 s after the start, the next ones a minute later.
   await startAgent();
   const sessionId = await runningSession();
   await vi.waitFor(

@@ -26,12 +26,13 @@ beforeAll(async () => {
   ({ control, sessions, stateDir } = host);
 });
 
-// A session's record is removed only after the search for its user's files, which may end after the session.
+// Polled, because a session's record is removed only after the search for its user's files, which may end after the
+// session.
 afterEach(() => vi.waitFor(async () => expect(await sessions.traces()).toEqual(NO_TRACES), 20_000));
 
 afterAll(() => host?.close());
 
-/** Limits a process to its current memory; without writable control groups by a resource limit. */
+/** Limits a process to its current memory. If control groups are not writable, a resource limit is used. */
 function starve(pid: number): () => Promise<void> {
   const group = makeCgroup(`starved-${pid}`, { memoryBytes: 64 * 1024, cpus: 0 });
   if (group === null) {
@@ -39,7 +40,7 @@ function starve(pid: number): () => Promise<void> {
     return async () => undefined;
   }
   for (const file of group.procsFiles) writeFileSync(file, String(pid));
-  // The kernel still counts a process as a member for a moment after it was reaped.
+  // Polled, because the kernel counts a process as a member for a moment after it was reaped.
   return () => expect.poll(() => removeCgroupDirs(group.dirs)).toEqual([]);
 }
 
@@ -55,7 +56,8 @@ describe('two sessions', () => {
     await sessions.displayOf(a);
     const theirs = environmentOf(other.pid);
     expect(readProcess(app.pid)?.uid).not.toBe(readProcess(other.pid)?.uid);
-    // As the app of A, in its namespaces: B's socket does not exist there, and its files cannot be opened.
+    // Runs a command as the app of A, in its namespaces. There, B's socket does not exist, and B's files cannot be
+    // opened.
     const asA = (...command: string[]) =>
       execa(
         'nsenter',
@@ -78,7 +80,7 @@ describe('two sessions', () => {
     expect((await asA('cat', theirs.get('XAUTHORITY') ?? '')).exitCode).not.toBe(0);
     expect((await asA('ls', theirs.get('XDG_RUNTIME_DIR') ?? '')).exitCode).not.toBe(0);
     expect((await asA('xterm', '-display', `:${number}`, '-e', 'true')).exitCode).not.toBe(0);
-    // In the host's own /tmp, with the wrong cookie: the socket exists but the server refuses.
+    // In the host's own /tmp, with the wrong cookie: the socket exists, but the server refuses the client.
     const uninvited = await execa(
       'setpriv',
       [
@@ -95,7 +97,7 @@ describe('two sessions', () => {
       { reject: false, env: { XAUTHORITY: environmentOf(app.pid).get('XAUTHORITY') ?? '' } },
     );
     expect(uninvited.exitCode).not.toBe(0);
-    // Nothing listens on the abstract name that libxcb tries first, and no program can bind it.
+    // No program listens on the abstract name that libxcb tries first, and no other program can bind it.
     expect(holdAbstractName(`/tmp/.X11-unix/X${number}`)).toBe(null);
     await expect(once(connect(`\0/tmp/.X11-unix/X${number}`), 'connect')).rejects.toThrow('ECONNREFUSED');
     await Promise.all([sessions.stop(a), sessions.stop(b)]);

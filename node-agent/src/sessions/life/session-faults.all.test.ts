@@ -16,14 +16,15 @@ beforeAll(async () => {
   ({ control, sessions } = host);
 });
 
-// A session's record is removed only after the search for its user's files, which may end after the session.
+// Polled, because a session's record is removed only after the search for its user's files, which may end after the
+// session.
 afterEach(() => vi.waitFor(async () => expect(await sessions.traces()).toEqual(NO_TRACES), EVENT_LIMIT_MS));
 
 afterAll(() => host?.close());
 
 test.each([
   ['forks away', ''],
-  // Otherwise its end would also be the app's end.
+  // The parent process is stopped, because its end would otherwise also end the app.
   ['stops what started it', 'kill -STOP $PPID; '],
 ])('an app that ignores SIGTERM and %s is gone', async (_what, first) => {
   const body = assignment([
@@ -74,7 +75,8 @@ test('a display server that hangs before the first capture is noticed too', asyn
     processesOf(body.session_id).find(({ command }) => command.startsWith(name))?.pid;
   await expect.poll(() => running('matchbox')).toBeDefined();
   const { number, pid } = await sessions.displayOf(body);
-  // A server that never answers has a longer limit. This one refuses an unknown client, which is an answer.
+  // A server that never answers has a longer time limit. This server refuses an unknown client, and a refusal is an
+  // answer.
   const client = connect(`/tmp/.X11-unix/X${number}`);
   client.write(setupRequest(Buffer.alloc(0)));
   await once(client, 'data');
@@ -83,7 +85,7 @@ test('a display server that hangs before the first capture is noticed too', asyn
   expect(await sessions.ended(body)).toMatchObject({
     state: 'failed',
     failure_code: 'display_failed',
-    // Reported by the agent, or by the media worker if it had a pending request just then.
+    // Reported by the agent, or by the media worker if the worker had a pending request at that time.
     error: expect.stringMatching(/did not answer (for 5 s|within 5000 ms)/),
   });
 });

@@ -15,7 +15,8 @@ beforeAll(async () => {
   ({ control, sessions } = host);
 });
 
-// A session's record is removed only after the search for its user's files, which may end after the session.
+// Polled, because a session's record is removed only after the search for its user's files, which may end after the
+// session.
 afterEach(() => vi.waitFor(async () => expect(await sessions.traces()).toEqual(NO_TRACES), EVENT_LIMIT_MS));
 
 afterAll(() => host?.close());
@@ -81,7 +82,7 @@ describe('one session', () => {
     const body = assignment(args);
     await sessions.launch(body);
     await sessions.reached(body, 'app presented');
-    // xterm ends with the program that it runs.
+    // xterm ends when the program that it runs ends.
     const inside = processesOf(body.session_id).find(({ command }) => command === 'sleep 60');
     if (!inside) throw new Error('xterm runs nothing');
     process.kill(inside.pid, 'SIGTERM');

@@ -59,7 +59,7 @@ const INPUTS: Input[] = [
   { kind: 'torn_down' },
 ];
 
-/** The state after each input, for each state: the whole table. */
+/** The whole table of the state machine: for each state, the next state after each input. */
 const TABLE: Record<string, Record<string, string>> = {
   new: {
     home_busy: 'assigned',

@@ -16,7 +16,7 @@ import { UidSweep } from './uid-sweep.ts';
 
 const UID = 70_000;
 
-/** An agent whose searches for users' files have this result. */
+/** A fake agent whose searches for users' files have the given result. */
 function agent(stateDir: string, remove: (uid: number) => Promise<boolean>) {
   const deps = { clock: new ManualClock(), logger: silentLogger() };
   return {

@@ -11,7 +11,7 @@ import { NameHolders } from './name-holders.ts';
 
 const UIDS: [number, number] = [71_160, 71_169];
 
-/** Shows a window, and binds every free name. */
+/** Shows a window, and binds every free abstract name of a display. */
 const TAKE_ALL = `
 import os, resource, socket, subprocess, time
 subprocess.Popen(["xterm"])
@@ -28,14 +28,14 @@ for number in range(1000):
 `;
 const IN_DESCRIPTORS = 'in its own descriptors' as const;
 const IN_A_CHILD = 'in a child without the variables of the session';
-/** Ways to keep the names after binding them. */
+/** Ways to keep the names bound. */
 const WAYS = {
   [IN_DESCRIPTORS]: 'time.sleep(600)',
   [IN_A_CHILD]: `
 if os.fork() == 0: os.execve("/bin/sleep", ["sleep", "600"], {})
 time.sleep(600)`,
 };
-/** Binds one name that reads like a line of /proc/net/unix about a socket of its neighbour. */
+/** Binds one name that looks like a line of /proc/net/unix about a socket of another session. */
 const WRITE_A_LINE = `
 import re, socket, time
 inode = re.search(r" 01 +(\\d+) @footlight-neighbour", open("/proc/net/unix").read()).group(1)
@@ -53,7 +53,7 @@ print(".", flush=True)
 time.sleep(600)
 `;
 
-/** An ordinary user that every Debian has: its apps share the network of the host, with pasta or without. */
+/** An ordinary user that exists on every Debian. Its apps share the host's network, with or without pasta. */
 const NOBODY = 65_534;
 const root = process.getuid?.() === 0;
 
@@ -82,7 +82,7 @@ describe.runIf(root)('with a user of its own', () => {
     }
   });
 
-  /** Starts a program of a session in the network of the host, and waits for its first output. */
+  /** Starts a program of a session in the host's network, and waits for its first output. */
   async function start(uid: number, name: string, script: string): Promise<void> {
     const argv = await python(name, `${script.replace('["xterm"]', '["true"]')}`);
     const user = ['--reuid', String(uid), '--regid', String(uid), '--clear-groups', '--'];
@@ -94,7 +94,9 @@ describe.runIf(root)('with a user of its own', () => {
     await once(child.stdout, 'data');
   }
 
-  /** @returns display numbers by uid of the session that was ended because of them */
+  /**
+   * Searches once. @returns for each session that was ended: its uid, and the display numbers whose names it had bound
+   */
   async function look(uids: readonly number[]): Promise<Map<number, readonly number[]>> {
     const ended = new Map<number, readonly number[]>();
     const sessions = uids.map((uid) => ({

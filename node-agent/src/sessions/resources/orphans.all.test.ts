@@ -27,11 +27,11 @@ const NOTHING: Displays = {
   read: async () => ({ connectors: [], outputs: [], audio_sinks: [], input_devices: [] }),
 };
 
-/** A host with one session, which waits for a home and so needs no resources of the machine. */
+/** Creates a host with one session. The session waits for a home, so it needs no resources of the machine. */
 async function host(orphanSecs: number, graceSecs: number, uids: UidPool | null = null) {
   const clock = new ManualClock();
   const reports: ReliableMessage[] = [];
-  // Uses a separate clock, because the wait for the home is not tested here.
+  // Uses a separate clock, so that the wait for the home does not end.
   const homes = new HomeLocks(new ManualClock());
   const ref = join(stateDir, 'homes', 'alice', 'app');
   homes.tryTake(ref);
@@ -79,7 +79,7 @@ async function host(orphanSecs: number, graceSecs: number, uids: UidPool | null 
         metrics: () => undefined,
         signaling: () => undefined,
       },
-      // Nothing is recorded.
+      // A fake recorder that records nothing.
       recorder: {
         begin: () => undefined,
         follow: () => undefined,
@@ -156,7 +156,7 @@ test('an assignment that is decided while the agent stops is refused, and holds 
     ...{ ...body, session_id },
     id: '33333333-3333-4333-8333-333333333333',
   });
-  // The assignment was accepted, and is reading the home's owner from the disk.
+  // The assignment was accepted, and the agent is reading the owner of the home from the disk.
   for (let turn = 0; turn < 5; turn++) await Promise.resolve();
   const closed = supervisor.close('agent_shutdown', 8 * S);
   expect(await verdict).toMatchObject({ ok: false, code: 'busy' });

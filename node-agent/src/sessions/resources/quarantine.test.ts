@@ -10,7 +10,7 @@ const UID = 70_000;
 const HOME = '/homes/alice';
 const OWNERSHIP: SessionOwnership = { sessionId: 'the-session', uid: UID, homes: [HOME] };
 
-/** An ended session with this number of processes that SIGKILL does not end. */
+/** Creates an ended session with this number of processes that SIGKILL does not end. */
 function ended(stuck: number) {
   const clock = new ManualClock();
   const uids = new UidPool([UID, UID]);

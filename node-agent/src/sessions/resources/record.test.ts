@@ -36,7 +36,7 @@ test('an agent that is killed while it replaces a record leaves the former one c
     await makeSessionDirs(dirs, null);
     const record = { session_id: id, uid: 70_000, home: '/homes/alice/app', display: null };
     await writeRecord(dirs, record);
-    // A hard link to the former file, whose content would change if the record were overwritten in place.
+    // A hard link to the former file. Its content would change if the record were overwritten in place.
     const former = join(stateDir, 'former');
     linkSync(join(dirs.root, 'record.json'), former);
     await writeRecord(dirs, { ...record, next_home: '/homes/alice/other' });

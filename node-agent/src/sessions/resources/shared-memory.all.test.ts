@@ -9,7 +9,10 @@ import { exitOf, firstHeartbeat, startAgentProcess } from '../../testing/agent-p
 
 const UIDS: [number, number] = [71_200, 71_209];
 
-/** Shows a window, shares a segment of 4,242 bytes with its display, and has a queue; an error of the display ends it. */
+/**
+ * Shows a window, shares a memory segment of 4,242 bytes with its display, and creates a message queue. Ends if the
+ * display reports an error.
+ */
 const SHARE = `
 import ctypes, os, subprocess, time
 x11, xext, libc = (ctypes.CDLL(name) for name in ("libX11.so.6", "libXext.so.6", None))
@@ -26,7 +29,7 @@ subprocess.Popen(["xterm"])
 time.sleep(600)
 `;
 
-/** Attaches every segment that it can, and prints them. */
+/** Attaches every memory segment that it can, and prints these segments. */
 const ATTACH_ALL = `
 import ctypes, os, sys, time
 libc = ctypes.CDLL(None)
@@ -49,7 +52,7 @@ interface Segment {
   uid: number;
 }
 
-/** The segments in the IPC namespace of a process. */
+/** The memory segments in the IPC namespace of a process. */
 function segmentsAround(pid: number): Segment[] {
   const text = execFileSync('nsenter', [`--ipc=/proc/${pid}/ns/ipc`, 'cat', '/proc/sysvipc/shm'], {
     encoding: 'utf8',
@@ -76,7 +79,7 @@ describe.runIf(process.getuid?.() === 0)('shared memory of sessions with users o
   let agent: ChildProcess;
 
   beforeAll(async () => {
-    // Not below /tmp or /var/tmp, because each session of a root agent has its own.
+    // Not below /tmp or /var/tmp, because each session of a root agent has its own private ones.
     directory = await mkdtemp('/srv/footlight-shared-');
     await chmod(directory, 0o711);
     const stateDir = join(directory, 'state');
@@ -116,7 +119,7 @@ describe.runIf(process.getuid?.() === 0)('shared memory of sessions with users o
     );
     if (display === undefined) throw new Error('no display');
     const shared = segmentsAround(display.pid).filter(({ attached }) => attached === 2);
-    // The capture's picture, and the app's segment.
+    // The picture of the capture, and the app's segment.
     expect(shared.filter(({ bytes }) => bytes === 640 * 480 * 4)).not.toEqual([]);
     expect(shared.filter(({ bytes }) => bytes === 4_242)).toHaveLength(1);
 
@@ -126,7 +129,7 @@ describe.runIf(process.getuid?.() === 0)('shared memory of sessions with users o
       (report) => report.session_id === hostile && report.state === 'failed',
     );
     expect(String(end.app_log_tail).trim().split('\n')).toEqual(['END True']);
-    // The sessions share neither the agent's namespace nor one another's.
+    // A session must not share the IPC namespace of the agent or of another session.
     const own = listProcesses().filter(({ uid }) => uid === display.uid);
     expect(new Set(own.map(({ pid }) => ipcNamespace(pid)))).toEqual(new Set([ipcNamespace(display.pid)]));
     expect(ipcNamespace(display.pid)).not.toBe(ipcNamespace(process.pid));

@@ -18,7 +18,8 @@ beforeAll(async () => {
   ({ control, sessions, stateDir } = host);
 });
 
-// A session's record is removed only after the search for its user's files, which may end after the session.
+// Polled, because a session's record is removed only after the search for its user's files, which may end after the
+// session.
 afterEach(() => vi.waitFor(async () => expect(await sessions.traces()).toEqual(NO_TRACES), 20_000));
 
 afterAll(() => host?.close());
@@ -69,7 +70,7 @@ describe('a change of app', () => {
     expect(await outcome()).toMatchObject({ state: 'running', swap: { app_id, result: 'complete' } });
     expect([runs(body, 'before'), runs(body, 'after')]).toEqual([false, true]);
     expect(await sessions.displayOf(body)).toEqual(display);
-    // A repeated command gets the same answer, without effect.
+    // A repeated command must get the same answer and have no second effect.
     const again = await swap(body, spec(titled('after')), app_id);
     expect(await again.outcome()).toMatchObject({ swap: { app_id, result: 'complete' } });
     const back = await swap(body, spec(titled('third')));
@@ -115,7 +116,7 @@ describe('a change of app', () => {
 
   test('with one home the old app ends first; if the new one fails, the old one is restarted', async () => {
     const home = homeOf('shared');
-    // A second app exits at once while the first still runs.
+    // If a second copy of this app is started while the first one runs, the second copy exits at once.
     const alone = (title: string) => [
       '/bin/sh',
       '-c',
@@ -209,7 +210,7 @@ describe('a change of app', () => {
     expect(holderOf(first)).toBe(0);
     const failing = await swap(body, spec(['/bin/sh', '-c', 'exit 4']));
     expect(await failing.outcome()).toMatchObject({ swap: { result: 'rolled_back' } });
-    // The app's network, and the prefetched one.
+    // The app's network, and the prefetched network.
     await expect.poll(() => networkHolders(process.pid).length).toBe(2);
     await sessions.stop(body);
     expect(holderOf(second)).toBe(0);

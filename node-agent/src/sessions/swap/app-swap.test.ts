@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { AppExit, RunningApp } from '../../runtime/runtime.ts';
 import { type SwapSteps, swapApps } from './app-swap.ts';
 
-/** A fake app that records its calls in the common log. */
+/** A fake app that records its calls in the log that all fakes share. */
 class FakeApp implements RunningApp {
   readonly exited: Promise<AppExit>;
   readonly handedOver = new Promise<void>(() => undefined);
@@ -11,7 +11,7 @@ class FakeApp implements RunningApp {
   readonly #log: string[];
   #exit: (exit: AppExit) => void = () => undefined;
   #gone = false;
-  /** Called by each stop. */
+  /** Called at each stop. */
   onStop: () => void = () => undefined;
 
   constructor(name: string, log: string[]) {

@@ -24,7 +24,7 @@ let pid: number;
 let viewer: FilePipe;
 let files: SessionFiles;
 
-/** A fake media worker that forwards one viewer's messages, and the file process that they start. */
+/** Starts a fake media worker that forwards one viewer's messages to the file process. */
 function open(): void {
   const [near, far] = duplexPair();
   answers = [];
@@ -60,7 +60,7 @@ const ask = (message: object) => viewer.send(JSON.stringify(message));
 const answered = (count: number) => expect.poll(() => answers.length, { timeout: 20_000 }).toBe(count);
 const uploads = () => readdirSync(join(home, 'Uploads'));
 
-/** Sends half of a file; resolves when the process has it. */
+/** Sends half of a file; resolves when the file process has received it. */
 async function putHalf(): Promise<void> {
   ask({ type: 'put', id: 1, path: 'Uploads/a', size: 6 });
   await answered(1);
@@ -101,7 +101,7 @@ test('the unfinished file of a killed process is removed when its folder is list
 test('answers that a viewer does not read are limited, and all arrive when it reads again', async () => {
   const many = join(home, 'many');
   mkdirSync(many);
-  // Long names: a listing of 120 kB with few files.
+  // Long names, so that few files give a listing of 120 kB.
   for (let n = 0; n < 380; n++) writeFileSync(join(many, `${'x'.repeat(240)} ${n}`), '');
   ask({ type: 'list', id: 0, path: 'many' });
   await answered(1);
@@ -110,7 +110,7 @@ test('answers that a viewer does not read are limited, and all arrive when it re
   for (const id of ids) ask({ type: 'list', id, path: 'many' });
   ask({ type: 'put', id: 61, path: 'behind them', size: 0 });
   await rests();
-  // 7 MiB of answers precede it.
+  // Not executed yet, because 7 MiB of answers must be sent before.
   expect(existsSync(join(home, 'behind them'))).toBe(false);
   viewer.resume();
   await answered(63);
@@ -118,7 +118,7 @@ test('answers that a viewer does not read are limited, and all arrive when it re
   expect(existsSync(join(home, 'behind them'))).toBe(true);
 });
 
-/** Waits until the process has nothing more to do. */
+/** Waits until the file process has no more work. */
 async function rests(): Promise<void> {
   let last = '';
   await expect

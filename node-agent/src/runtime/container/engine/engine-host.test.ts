@@ -11,7 +11,7 @@ const limits = (files: string, processes: string) =>
 
 test.each([
   [limits('1024 20000', '96365 96365'), 4_194_304, [1_024, 20_000], [96_365, 96_365]],
-  // Podman limits its own processes to the kernel's maximum.
+  // Podman lowers its own limit of processes to the kernel's maximum.
   [limits('1024 20000', '96365 96365'), 32_768, [1_024, 20_000], [32_768, 32_768]],
   [limits('unlimited unlimited', '100 unlimited'), 32_768, [-1, -1], [100, 32_768]],
 ])(

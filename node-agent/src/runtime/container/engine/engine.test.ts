@@ -9,7 +9,7 @@ import { pack } from 'tar-stream';
 import { expect, onTestFinished, test } from 'vitest';
 import { ContainerEngine } from './engine.ts';
 
-/** A fake engine that gives the same answer to every call and records the requests. */
+/** Starts a fake engine that gives the same answer to every call and records the requests. */
 async function startEngine(status: number, body: string) {
   const folder = mkdtempSync(join(tmpdir(), 'footlight-engine-'));
   const path = join(folder, 'engine.sock');
@@ -69,7 +69,7 @@ function* chunks(bytes: number): Generator<Buffer> {
   for (let at = 0; at < bytes; at += chunk.length) yield chunk;
 }
 
-/** A fake engine that sends an archive with one file of 64 MiB and counts its open connections. */
+/** Starts a fake engine that sends an archive with one file of 64 MiB and counts its open connections. */
 async function startArchive() {
   const folder = mkdtempSync(join(tmpdir(), 'footlight-engine-'));
   const path = join(folder, 'engine.sock');
@@ -77,7 +77,7 @@ async function startArchive() {
   const server = createServer((_request, answer) => {
     const archive = pack();
     const size = 64 * 1024 * 1024;
-    // The client may disconnect before the end.
+    // An error is allowed, because the client may disconnect before the end of the file.
     const file = archive.entry({ name: 'group', size }).on('error', () => undefined);
     Readable.from(chunks(size)).pipe(file);
     answer.writeHead(200, { 'content-type': 'application/x-tar' });

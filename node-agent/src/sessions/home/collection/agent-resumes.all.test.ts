@@ -15,7 +15,7 @@ let control: FakeControl;
 let agent: Agent;
 
 beforeAll(async () => {
-  // Not below /tmp, which sessions of a root agent do not see.
+  // Not below /tmp, because sessions of a root agent do not see the host's /tmp.
   directory = mkdtempSync('/var/tmp/footlight-resumes-');
   chmodSync(directory, 0o711);
   stateDir = join(directory, 'state');
@@ -37,7 +37,7 @@ test('a starting agent locks the homes that a killed one moved aside: a launch w
   writeFileSync(join(trash, 'save'), '');
   const note = { id, provider: 'local', ref, root: join(stateDir, 'homes'), kept: false } as const;
   await new GcNotes(stateDir).write(note);
-  // This control plane never answers the confirmation request for the home.
+  // This control plane never answers when the agent asks to confirm the deletion of the home.
   agent = await startTestAgent({ control, stateDir, uids: UIDS });
   await control.wait('heartbeat');
   const body = assignment(['xterm']);

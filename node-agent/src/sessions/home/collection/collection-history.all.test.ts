@@ -14,7 +14,7 @@ import { ControlModel } from './testing/control-model.ts';
 const USER = process.getuid?.() === 0 ? { uid: 71_340, gid: 71_340, groups: [] } : null;
 const PLACES = ['alice-1/game-2', 'alice-1/other-3', 'bob-4/game-2'];
 
-/** What happens when the collection asks the control plane. */
+/** Events while the collection queries the control plane. */
 type Disturbance =
   | 'none'
   | 'launch'
@@ -49,12 +49,12 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('restart' as const) }) },
 );
 
-/** A host with three home paths, its control plane, and its agent, which may crash. */
+/** A model of a host with three home paths, of its control plane, and of its agent, which may crash. */
 class World {
   readonly directory = mkdtempSync(join(tmpdir(), 'footlight-history-'));
   readonly root = join(this.directory, 'homes');
   readonly control = new ControlModel();
-  /** The newest record of each path, and all earlier ones. */
+  /** The newest record of each path; everMade also contains earlier records. */
   readonly records = new Map<number, DueHome>();
   readonly everMade: DueHome[] = [];
   locks = new HomeLocks(systemClock);
@@ -91,7 +91,7 @@ class World {
     await this.collection.resume();
   }
 
-  /** The record of a launch: the existing one, which is kept from now on, or a new one. */
+  /** Returns the record for a launch: the existing record, which is kept from now on, or a new one. */
   claim(place: number): DueHome {
     const known = this.records.get(place);
     if (known && this.control.stateOf(known.id) !== 'deleted') {
@@ -110,8 +110,8 @@ class World {
   }
 
   /**
-   * A session with this home, from the claim to its end. It must find the files of earlier sessions with the same
-   * record.
+   * Runs a session with this home, from the lock to its end. The session must find the files of earlier sessions with
+   * the same record.
    */
   async session(home: DueHome, isNew: boolean): Promise<void> {
     const release = await this.locks.take(home.ref, 20_000, new AbortController().signal);
@@ -147,7 +147,7 @@ class World {
         return confirm(ids);
       }
       if (disturbance === 'launch and crash') {
-        // The session starts after the agent's next start.
+        // The session starts only after the agent's next start.
         const place = [...this.records].find(([, { id }]) => ids.includes(id))?.[0];
         if (place !== undefined) this.claim(place);
       }
@@ -161,7 +161,7 @@ class World {
     if (questions > question && disturbance.includes('crash')) await this.restart();
   }
 
-  /** A live home is never deleted, and a confirmed one is gone. */
+  /** Checks that a live home is never deleted, and that a home with a confirmed deletion does not exist any more. */
   check(): void {
     for (const { id, ref } of this.everMade) {
       const state = this.control.stateOf(id);

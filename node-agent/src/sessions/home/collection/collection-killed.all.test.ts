@@ -22,11 +22,11 @@ import { closeHome, openHome } from '../home.ts';
 import type { CollectOrder } from './testing/collect-process.ts';
 import { ControlModel } from './testing/control-model.ts';
 
-/** The built program of testing/collect-process.ts, which is started at each step. */
+/** Path of the built program of testing/collect-process.ts, which is started for each step. */
 const PROGRAM = resolve(import.meta.dirname, '../../../../dist/testing/collect-process.js');
 const USER = process.getuid?.() === 0 ? { uid: 71_361, gid: 71_361, groups: [] } : null;
 
-/** Files in the home whose removal is killed. They are hard links of one file; ext4 allows 65,000. */
+/** Number of files in the home whose removal is killed. They are hard links to one file; ext4 allows 65,000 links. */
 const FILES = 60_000;
 
 let server: Server;
@@ -71,7 +71,7 @@ function begin({ stateDir, root }: Place, order: Partial<CollectOrder>): ChildPr
   });
 }
 
-/** @returns whether it finished; false: it killed itself */
+/** Runs the program. @returns true: it finished; false: it killed itself */
 async function runs(place: Place, order: Partial<CollectOrder>): Promise<boolean> {
   const child = begin(place, order);
   const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
@@ -108,7 +108,7 @@ describe('kill -9 at every step of a collection', () => {
       control.add(due);
       control.add(revived);
       control.add(live, 'kept');
-      // The home's owner launches the app during the collection.
+      // The home's owner launches an app during the collection, so the control plane keeps the home.
       control.beforeAnswer = (id) => {
         if (id === revived.id) control.set(id, 'kept');
       };
@@ -135,7 +135,7 @@ describe('kill -9 at every step of a collection', () => {
       ).toEqual(['bob-4', 'carol-3']);
       rmSync(place.directory, { recursive: true });
     }
-    // Fewer steps would mean that the test no longer counts them.
+    // A smaller number would mean that the test does not count the steps any more.
     expect(killAt).toBeGreaterThan(20);
   });
 
@@ -145,8 +145,8 @@ describe('kill -9 at every step of a collection', () => {
     const due = await home(place, 'alice-1/game-2');
     const live = await home(place, 'bob-4/game-2');
     control.add(due);
-    // Links are created faster than files, but their removal takes as long. On a busy machine 20,000 were gone before
-    // the kill.
+    // Links are used, because they are created faster than files, but their removal takes as long. With only 20,000
+    // links, all were removed before the kill on a busy machine.
     for (let number = 0; number < FILES; number++)
       linkSync(join(due.ref, 'save'), join(due.ref, String(number)));
     const child = begin(place, {});
@@ -191,7 +191,7 @@ test('kill -9 at every step of provisioning: the next launch gets the home with 
       const ref = join(place.root, 'alice-1/game-2');
       const other = await home(place, 'alice-1/other-3');
       const made = isNew ? null : await home(place, 'alice-1/game-2');
-      // The next holder has another uid, so the files change their owner.
+      // The next session has another uid, so the owner of the files must be changed.
       const user = USER && { uid: USER.uid + 1, gid: USER.gid + 1, groups: [] };
       ended = await runs(place, { killAt, provision: { ref, user } });
       const step = `killed at step ${killAt}`;

@@ -59,7 +59,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** The next process of the agent. */
+/** Starts the agent's next process. */
 function started(
   options: Partial<HomeCollectionOptions> = {},
   volumes: VolumeRemover = NO_ENGINE,
@@ -84,14 +84,14 @@ function started(
   );
 }
 
-/** The next process, after this one was killed. */
+/** Simulates that this process was killed, and starts the next one. */
 async function restarted(volumes: VolumeRemover = NO_ENGINE): Promise<void> {
   collection.close();
   collection = started({}, volumes);
   await collection.open();
 }
 
-/** A home that a session made, used and closed. */
+/** Creates a home that a session has created, used and closed. */
 async function home(name: string, files: Record<string, string> = { save: 'of a game' }): Promise<DueHome> {
   const ref = join(root, name);
   const user = IS_ROOT ? USER : null;
@@ -208,7 +208,7 @@ describe('a launch while the home is collected', () => {
       return release;
     });
     control.beforeAnswer = () => undefined;
-    // Locked here first, so the collection finds the home in use and does not touch it.
+    // The home is locked first, so the collection finds that it is in use and does not change it.
     expect(await collection.run()).toMatchObject({ deleted: 0, failed: 1 });
     (await session)?.();
     expect(readdirSync(due.ref).sort()).toEqual(['new', 'save']);
@@ -284,7 +284,7 @@ describe('a path from the network', () => {
   });
 
   test.runIf(IS_ROOT)('below a root that the control plane chose, to what is no home', async () => {
-    // Not below /tmp, where homes are refused too.
+    // Not below /tmp, because homes in /tmp are refused too.
     const data = mkdtempSync('/srv/footlight-collection-');
     undo.push(() => rmSync(data, { recursive: true }));
     mkdirSync(join(data, 'disk'));
@@ -331,7 +331,7 @@ describe('a hostile home', () => {
     expect(await collection.run()).toEqual({ deleted: 1, kept: 0, failed: 0 });
     delays.disable();
     expect(existsSync(trashOf(due))).toBe(false);
-    // A removal in this process would take seconds; shorter delays come from the machine's other work.
+    // A removal inside this process would block it for seconds. Shorter delays are caused by other work of the machine.
     expect(delays.max / 1e6).toBeLessThan(1_000);
   });
 
@@ -419,7 +419,7 @@ describe('a hostile home', () => {
 });
 
 describe('leftovers of an earlier process', () => {
-  /** Ends a process between its question and the answer. */
+  /** Simulates that the process ends after its query and before the answer. */
   async function cutOff(due: DueHome): Promise<void> {
     control.beforeAnswer = () => {
       collection.close();
@@ -441,7 +441,7 @@ describe('leftovers of an earlier process', () => {
       await cutOff(due);
       if (answer === 'kept') control.set(due.id, 'kept');
       await restarted();
-      // Locked from the start on: a launch waits for the answer.
+      // Locked from the start, because a launch must wait for the answer.
       expect(locks.isHeld(due.ref)).toBe(true);
       await collection.resume();
       expect(locks.isHeld(due.ref)).toBe(false);
@@ -487,7 +487,8 @@ describe('leftovers of an earlier process', () => {
       { id: due.id, why: expect.stringMatching(/something else stands there/) },
     ]);
     const asked = control.asked.length;
-    // Marked again: asking would delete the record of the home that is in its place now.
+    // The home is marked for deletion again. The agent must not query, because the answer would delete the record of
+    // the new home in its place.
     control.set(due.id, 'due');
     await collection.run();
     expect([control.asked.length, readdirSync(due.ref), readdirSync(trashOf(due))]).toEqual([
