@@ -1,9 +1,14 @@
-/** Values of an app whose creation names none. Without schemas, so that pages can import them. */
+/**
+ * Values that a new app gets for fields that its creation leaves out. Without schemas, so that pages can import them.
+ */
 
-/** Where an app sees its home. */
+/** Path at which an app sees its home. */
 export const DEFAULT_HOME_PATH = '/home/service';
 
-/** The stream without a profile (pixels, frames and kilobits a second), and the encode slots of its sessions. */
+/**
+ * The stream of an app without a profile (pixels, frames and kilobits per second), and the encode slots of its
+ * sessions.
+ */
 export const APP_DEFAULTS = {
   default_width: 1920,
   default_height: 1080,

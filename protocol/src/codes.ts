@@ -1,15 +1,22 @@
 /**
- * Codes that the programs exchange, each declared once; those of HTTP answers are in rest/errors.ts, close codes next
- * to their sockets. Programs send declared codes only; parsers keep a code that a newer version sends.
+ * Codes that the programs exchange, each declared once. The codes of HTTP answers are in rest/errors.ts, and close
+ * codes are in the modules of their sockets. Programs send only declared codes; parsers also accept a code of a newer
+ * version.
  */
 
 declare const unknownCode: unique symbol;
-/** A code that this version does not know. Only parsers make it, so a misspelled code does not compile. */
+/**
+ * A code that this version does not know. Only parsers create values of this type, so a misspelled code does not
+ * compile.
+ */
 export type UnknownCode = string & { readonly [unknownCode]: true };
 /** A code from another program. */
 export type Open<Code extends string> = Code | UnknownCode;
 
-/** Refusals of the commands of a launch, session_assign and session_start: the session fails with the code. */
+/**
+ * Refusals of the commands that launch a session (session_assign and session_start). The session then fails with the
+ * same code.
+ */
 const LAUNCH_REFUSALS = [
   'no_such_session',
   'unsupported',
@@ -61,8 +68,8 @@ export const FAILURE_CODES = [
 export type FailureCode = (typeof FAILURE_CODES)[number];
 
 /**
- * Why a session ended: the reason in session_stop, or one set by the agent or the control plane when there was no
- * session_stop.
+ * Why a session ended: the reason in session_stop, or without session_stop a reason that the agent or the control plane
+ * set.
  */
 export const END_REASONS = [
   'user_requested',
@@ -91,7 +98,9 @@ export const END_REASONS = [
   'stopped',
   'failed',
 ] as const;
-/** An agent's failure report without a reason ends the session with its failure code. */
+/**
+ * Includes failure codes, because an agent's failure report without a reason ends the session with its failure code.
+ */
 export type SessionEndReason = (typeof END_REASONS)[number] | FailureCode;
 
 /** Codes of the signaling message `error`. */
@@ -112,8 +121,8 @@ export const CONTROL_ERROR_CODES = ['input_malformed', 'input_flood', 'keyboard_
 export type ControlErrorCode = (typeof CONTROL_ERROR_CODES)[number];
 
 /**
- * Whether the error text of an agent is about a broken link. No code says this: the error of a report is free text.
- * A person who stopped a session is not shown such a text, because it explains nothing about the app.
+ * Whether the error text of an agent is about a broken link. The text must be searched, because no code reports this.
+ * The text is not shown to a person who stopped the session, because it explains nothing about the app.
  */
 export const isTransportError = (error: string): boolean =>
   /\b(?:socket|connection|transport|link|websocket)\b/i.test(error);

@@ -1,8 +1,8 @@
 /**
- * Atoms of every message and body, and the only parser from text to message. No I/O and no Node API, so both ends and
- * the browser share it.
+ * Basic schemas of all messages and bodies, and the only parser from text to message. No I/O and no Node API, so agent,
+ * control plane and browser can share this module.
  *
- * Never throws on remote input: parsers return a value that describes the fault.
+ * Parsers never throw on remote input; they return a value that describes the fault.
  */
 import { z } from 'zod';
 
@@ -13,27 +13,30 @@ export { BACKOFF_MIN_MS, backoffMs } from './backoff.ts';
 export * from './codes.ts';
 export * from './session-states.ts';
 
-// By default zod compiles object schemas with `new Function`. The pages' Content-Security-Policy forbids that, and
-// even the attempt would be reported, so it is turned off before the first schema.
+// By default zod compiles object schemas with `new Function`. The pages' Content-Security-Policy forbids this, and the
+// browser would report even the attempt. So the compilation is turned off before the first schema.
 if ('document' in globalThis) z.config({ jitless: true });
 
-/** A JSON object with unknown keys. It is the result of JSON.parse, never a copy, so odd keys stay data. */
+/**
+ * A JSON object with unknown keys. It is the result of JSON.parse and never copied, so that unusual keys (`__proto__`)
+ * stay data.
+ */
 export type JsonObject = { [key: string]: unknown };
 
-/** Deepest nesting of free-form objects; deeper ones could overflow a recursive walk. */
+/** Deepest nesting of free-form objects. Deeper nesting could overflow the stack of a recursive function. */
 export const MAX_JSON_DEPTH = 64;
 
 /**
- * Most values in one JSON text from outside, because parsing blocks the service's only thread: 1 MiB of `[],` (340,000
- * values) takes 65 ms and half a million nesting levels 100 ms (Node 20, two cores); with this bound it is a tenth. The
- * largest legitimate text, the modes of 64 displays, stays below the bound, and a client's own document of 64 KiB
- * cannot exceed it.
+ * Largest number of values in one JSON text from outside, because parsing blocks the service's only thread. 1 MiB of
+ * `[],` (340,000 values) takes 65 ms, and half a million nesting levels take 100 ms (Node 20, two cores). With this
+ * limit, parsing takes a tenth. The largest legitimate text, the modes of 64 displays, stays below the limit, and a
+ * client's own document of 64 KiB cannot exceed it.
  */
 export const MAX_JSON_VALUES = 32_768;
 
 /**
- * Whether a JSON text has more than MAX_JSON_VALUES values, counted without parsing it. The answer for a text that is
- * not JSON is arbitrary.
+ * Whether a JSON text has more than MAX_JSON_VALUES values, counted without parsing the text. If the text is not JSON,
+ * the result has no meaning.
  */
 export function hasTooManyValues(text: string, maxValues = MAX_JSON_VALUES): boolean {
   if (text.length <= maxValues) return false;
@@ -49,7 +52,7 @@ export function hasTooManyValues(text: string, maxValues = MAX_JSON_VALUES): boo
 
 const [QUOTE, COMMA, OPEN_LIST, OPEN_OBJECT, BACKSLASH] = [0x22, 0x2c, 0x5b, 0x7b, 0x5c];
 
-/** Position of the quotation mark that ends a string; the length of the text without one. */
+/** Position of the quotation mark that ends a string; if there is none, the length of the text. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0;
@@ -63,7 +66,7 @@ const textEncoder = new TextEncoder();
 
 /**
  * Number of bytes of a string in UTF-8.
- * @param value any string; a lone surrogate counts as the three bytes of U+FFFD
+ * @param value any string; a lone surrogate is counted as U+FFFD, which has three bytes
  * Source: RFC 3629.
  */
 export function utf8Length(value: string): number {
@@ -71,18 +74,18 @@ export function utf8Length(value: string): number {
 }
 
 /**
- * Whether a string fits a bound in UTF-8 bytes; encodes only when the length alone does not decide.
+ * Whether a string has at most maxBytes bytes in UTF-8. Encodes the string only if its length does not already decide.
  * @param maxBytes bound, inclusive
  */
 export function fitsUtf8(value: string, maxBytes: number): boolean {
   if (value.length > maxBytes) return false;
-  // A UTF-16 unit never takes more than three bytes.
+  // A UTF-16 unit never needs more than three bytes in UTF-8.
   if (value.length * 3 <= maxBytes) return true;
   return utf8Length(value) <= maxBytes;
 }
 
 /**
- * Cuts a string to a bound in UTF-8 bytes without splitting a character.
+ * Cuts a string to at most maxBytes bytes in UTF-8, without splitting a character.
  * @param maxBytes bound, inclusive
  * @returns the longest prefix that fits
  */
@@ -96,9 +99,9 @@ export function cutUtf8(value: string, maxBytes: number): string {
 const UNPRINTABLE = /(?![\n\t])[\p{Cc}\p{Cs}\u202a-\u202e\u2066-\u2069]/gu;
 
 /**
- * Removes control characters (except newline and tab) and lone surrogates from a string meant for people: they cannot
- * be shown, and a database refuses some of them. Also removes bidirectional control characters, with which a host could
- * show administrators a different command from the one that they copy.
+ * Removes control characters (except newline and tab) and lone surrogates from a string that people read, because these
+ * characters cannot be shown, and a database refuses some of them. Also removes bidirectional control characters, with
+ * which a host could show administrators a different command from the one that they copy.
  */
 export function stripControls(value: string): string {
   return value.replace(UNPRINTABLE, '');
@@ -109,10 +112,10 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value itself where it is an object; {} for everything else. */
+/** Returns the value if it is an object, otherwise {}. */
 export const objectOrEmpty = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
 
-/** Whether a JSON value nests at most `limit` levels. Iterative, so that no input can exhaust the stack. */
+/** Whether a JSON value has at most `limit` nesting levels. Iterative, so that no input can exhaust the stack. */
 export function isShallow(value: unknown, limit = MAX_JSON_DEPTH): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {
@@ -130,72 +133,77 @@ export function isShallow(value: unknown, limit = MAX_JSON_DEPTH): boolean {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** A uuid of any version and variant in a path or a body from a person: either case, lower-cased here. */
+/**
+ * A uuid of any version and variant in a path or in a body that a person writes. Upper and lower case are accepted; the
+ * result is in lower case.
+ */
 export const uuid = z.guid().toLowerCase();
 
-/** A uuid as the sockets carry it: lower-case canonical, anything else is malformed. */
+/** A uuid in messages of the sockets: canonical form in lower case; any other form is malformed. */
 export const wireUuid = z.string().regex(UUID, 'not a lower-case uuid');
 
-/** Whether a value is a uuid in the canonical form of the sockets. */
+/** Whether a value is a uuid in the form that is used in messages of the sockets. */
 export function isWireUuid(value: unknown): value is string {
   return typeof value === 'string' && UUID.test(value);
 }
 
-/** Integer milliseconds since 1970 UTC. */
+/** Whole milliseconds since 1970 UTC. */
 export const epochMs = z.int();
 
 /** A JSON integer within the safe range. */
 export const int = z.int();
 
-/** An integer from zero up: counts, sizes, seconds. */
+/** An integer from zero up, for counts, sizes and seconds. */
 export const count = z.int().min(0);
 
 /** A finite JSON number. */
 export const finite = z.number();
 
 /**
- * A string of at most `maxBytes` UTF-8 bytes, kept exactly as it came: identifiers, paths, secrets, SDP.
+ * A string of at most `maxBytes` UTF-8 bytes, which is not changed: identifiers, paths, secrets, SDP.
  * @param maxBytes bound, inclusive
  */
 export function text(maxBytes: number) {
   return z.string().refine((value) => fitsUtf8(value, maxBytes), { error: `over ${maxBytes} bytes` });
 }
 
-/** Like `text`, for a database key: also refuses NUL, which Postgres cannot store. @param maxBytes bound, inclusive */
+/**
+ * Like `text`, but for a database key: also refuses NUL, which Postgres cannot store. @param maxBytes bound, inclusive
+ */
 export function keyText(maxBytes: number) {
   return text(maxBytes).refine((value) => !value.includes('\0'), { error: 'a NUL character' });
 }
 
 /**
- * A string that people read: bounded like `text`, then without control characters.
- * @param maxBytes bound of what arrives, inclusive
+ * A string that people read. Its length is checked as in `text`; then control characters are removed.
+ * @param maxBytes bound of the received string, inclusive
  */
 export function humanText(maxBytes: number) {
   return text(maxBytes).overwrite(stripControls);
 }
 
 /**
- * A member of an enum that may grow: any bounded string passes, and is kept as it is.
+ * A member of an enum that later versions may extend. Any string within the bound is accepted and kept unchanged.
  * @param maxBytes bound, inclusive
  */
 export function openEnum(maxBytes = 64) {
   return humanText(maxBytes);
 }
 
-/** An open enum of codes: its type separates the declared codes from those of a newer version. */
+/** An open enum of codes. Its type distinguishes declared codes from codes of a newer version. */
 export function openCode<Code extends string>() {
   return openEnum() as unknown as z.ZodType<Open<Code>, Code>;
 }
 
-/** An object with free content. Not copied, so a key such as `__proto__` stays an ordinary key. */
+/** An object with free content. It is not copied, so that a key such as `__proto__` stays an ordinary key. */
 export const jsonObject = z.custom<JsonObject>((value) => isJsonObject(value) && isShallow(value), {
   error: 'not an object, or nested too deep',
 });
 
 /**
- * A map of free keys to bounded strings, not copied.
- * @param maxEntries bound on the keys
- * @param maxBytes bound on each value in UTF-8 bytes
+ * A map from any keys to strings of limited length; it is not copied.
+ * @param maxEntries largest number of keys
+ * @param maxBytes longest value in UTF-8 bytes
  */
 export function stringMap(maxEntries: number, maxBytes: number) {
   return z.custom<Record<string, string>>(
@@ -209,42 +217,44 @@ export function stringMap(maxEntries: number, maxBytes: number) {
   );
 }
 
-/** Width or height of a picture in pixels: even, because 4:2:0 video has half as many colour samples a line. */
+/**
+ * Width or height of a picture in pixels. It must be even, because 4:2:0 video has half as many colour samples per
+ * line.
+ */
 export const pictureSide = z.int().min(16).max(7680).multipleOf(2);
-/** Pictures per second. */
+/** Frames per second. */
 export const frameRate = z.int().min(1).max(240);
-/** Video bitrate that a stream is made for, kbit/s. */
+/** Target bitrate of a video stream, in kbit/s. */
 export const bitrateKbps = z.int().min(1).max(500_000);
 
 /** Video codecs of the product. */
 export const codec = z.enum(['h264', 'h265', 'av1']);
 export type Codec = z.infer<typeof codec>;
 
-/** H.264 profiles the product encodes. */
+/** H.264 profiles that the product encodes. */
 export const h264Profile = z.enum(['constrained-baseline', 'main', 'high']);
 export type H264Profile = z.infer<typeof h264Profile>;
 
-/** Encoder families: which element set makes the video. */
+/** Encoder families; a family is a set of elements that encode video. */
 export const encoderFamily = z.enum(['va', 'nvenc', 'openh264', 'vulkan']);
 export type EncoderFamily = z.infer<typeof encoderFamily>;
 
 export const sessionStateName = z.enum(sessionStates);
 
-/** State of an app's start, from its processes and windows. */
+/** State of an app's start, determined from its processes and windows. */
 export const appLaunchState = z.enum(['starting', 'client_only', 'game_running', 'game_exited']);
 export type AppLaunchState = z.infer<typeof appLaunchState>;
 
 /**
- * Result of reading one frame.
- * message: valid. unknown: a well-formed object of an unknown type (ignored, or answered if it has an id). malformed:
- * nothing of it may be applied; type and id are present if readable.
+ * Result of reading one frame. message: valid. unknown: a well-formed object of an unknown type (ignored, or answered
+ * if it has an id). malformed: no part of the frame may be applied; type and id are present if they are readable.
  */
 export type ParsedFrame<M> =
   | { kind: 'message'; message: M }
   | { kind: 'unknown'; type: string; id?: string }
   | { kind: 'malformed'; type?: string; id?: string; why: string };
 
-/** One short line about a fault, without values, which may be secret or huge. */
+/** Describes a fault in one short line, without values, because values may be secret or very long. */
 export function describeIssue(error: z.ZodError): string {
   const issue = error.issues[0];
   if (issue === undefined) return 'invalid';
@@ -254,22 +264,22 @@ export function describeIssue(error: z.ZodError): string {
 
 const printableType = (type: string) => cutUtf8(stripControls(type), 64);
 
-/** The messages of one direction: an object schema for each `type`. */
+/** The messages of one direction: an object schema for each value of `type`. */
 export type Messages<M> = z.ZodType<M> & {
   readonly options: readonly (z.ZodType & {
     readonly shape: { readonly type: { readonly value: string } };
   })[];
 };
 
-/** A frame for a relay: a valid message with the object that was received. */
+/** A parsed frame for a relay: a valid message, and the object that was received. */
 export type ReadFrame<M> =
   | { kind: 'message'; message: M; value: JsonObject }
   | Exclude<ParsedFrame<M>, { kind: 'message' }>;
 
 /**
- * Text of a message for its next receiver. Reuses the received text, because serializing costs more than the rest of
- * a relay; only after the schema removed a part is the message serialized.
- * @param came the text of `value`
+ * Text of a message for its next receiver. The received text is reused, because serializing takes longer than the rest
+ * of a relay. The message is serialized only if the schema removed a part of it.
+ * @param came the received text of `value`
  * @param message the schema's result for `value`
  */
 export function textToRelay(came: string, value: JsonObject, message: object): string {
@@ -282,9 +292,9 @@ export function textToRelay(came: string, value: JsonObject, message: object): s
 
 /**
  * Creates the parser of one direction of a socket.
- * @param innerUnknown called for an object that its schema refused: returns the unknown type of an enclosed message,
- *   or null when the object is invalid
- * @returns a parser of one frame's text; it never throws
+ * @param innerUnknown called for an object that the schema refused. Returns the type of an enclosed message if this
+ * type is unknown, or null if the object is invalid
+ * @returns a function that parses the text of one frame; it never throws
  */
 export function createFrameParser<M>(
   messages: Messages<M>,
@@ -297,7 +307,7 @@ export function createFrameParser<M>(
   };
 }
 
-/** Like `createFrameParser`, but also returns the received object, which a relay needs. */
+/** Like `createFrameParser`, but the parser also returns the received object, which a relay needs. */
 export function createFrameReader<M>(
   messages: Messages<M>,
   innerUnknown: (value: JsonObject) => string | null = () => null,

@@ -1,12 +1,12 @@
 /** Environment variables that this version knows but does not use. No I/O. */
 
-/** For each variable without effect: the reason, as a clause. */
+/** For each variable that has no effect: the reason, as a clause. */
 export type IgnoredVariables = Readonly<Record<string, string>>;
 
 /**
- * One sentence about set variables without effect, for the start of a program. A variable is set if it, or its name
- * with `_FILE`, has a value.
- * @returns null without such variables; values are never shown
+ * One sentence that lists the variables that are set but have no effect, for the start of a program. A variable is set
+ * if it has a value, or if its name with `_FILE` does.
+ * @returns null: there are no such variables. Values are never shown
  */
 export function describeIgnored(
   ignored: IgnoredVariables,

@@ -1,16 +1,16 @@
-/** Origins of pages, and lists of them: the same rules for the page that edits a list and for the service. Pure. */
+/** Origins of pages, and lists of origins. The page that edits a list and the service use the same rules. Pure. */
 
 /** Longest origin (characters). */
 const MAX_ORIGIN_LENGTH = 512;
-/** Most entries of the list, after removing duplicates. */
+/** Largest number of entries in the list, after duplicates are removed. */
 export const MAX_ORIGINS = 64;
 
-/** An ASCII host or bracketed IPv6 address with an optional port; no path, query, fragment or credentials. */
+/** An ASCII host name or bracketed IPv6 address with an optional port; no path, query, fragment or credentials. */
 const ORIGIN = /^(https?):\/\/(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{1,5}))?$/i;
 
 /**
  * Canonical form of an origin: lower case, without default port, canonical IP literals.
- * @returns null for a text that is no http(s) origin
+ * @returns null: the text is not an http(s) origin
  * Source: RFC 6454, section 6.2; IP literals as serialized by the WHATWG URL standard.
  */
 export function normaliseOrigin(text: string): string | null {
@@ -28,7 +28,7 @@ export type OriginList =
 
 /**
  * Parses a list of origins. Blanks and duplicates are dropped.
- * @returns refused with the 1-based position of the first invalid entry, or of the 65th entry
+ * @returns refused: the position (from 1) of the first invalid entry, or of the 65th entry
  */
 export function parseOriginList(entries: readonly string[]): OriginList {
   const origins = new Set<string>();

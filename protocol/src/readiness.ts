@@ -1,4 +1,7 @@
-/** Readiness checks that leave a host able to run sessions when they fail. A failure of any other check does not. */
+/**
+ * Readiness checks that only give advice: if one of them fails, the host can still run sessions. If any other check
+ * fails, it cannot.
+ */
 export const ADVISORY_CHECKS: ReadonlySet<string> = new Set([
   'input_devices',
   'console_display',

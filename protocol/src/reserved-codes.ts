@@ -1,7 +1,6 @@
 /**
- * Part of the published contract, not served yet: clients and agents may know these codes, and no program of this
- * version sends them. A test fails for every other code that nothing produces, and for one of these once something
- * does.
+ * Codes that are published but not used yet: clients and agents may know them, but no program of this version sends
+ * them. A test fails if any other code is never produced, or if one of these codes is produced.
  */
 import type {
   ControlErrorCode,

@@ -19,7 +19,7 @@ export const gpuSchema = z.object({
   model: humanText(128),
   vram_mb_total: count,
   encode_slots_total: z.int().min(0).max(64),
-  /** by-path form where there is one, so that it names the same card after a reboot; null without a GPU */
+  /** /dev/dri/by-path form if it exists, so that the path names the same card after a reboot; null: no GPU */
   render_node: humanText(256).nullable(),
 });
 export type Gpu = z.infer<typeof gpuSchema>;
@@ -28,7 +28,7 @@ export const encoderInfoSchema = z.object({
   family: encoderFamily,
   gpu_index: z.int().min(0).max(15),
   codec,
-  /** tested by encoding, not only found */
+  /** whether the encoder worked in a test; it is not enough that it was found */
   available: z.boolean(),
   reason: humanText(256).optional(),
   max_width: count.optional(),
@@ -47,7 +47,7 @@ export const storageSchema = z.object({
 });
 export type StorageReport = z.infer<typeof storageSchema>;
 
-/** A single text is split into one remedy per line. */
+/** If an agent sends a single text, each of its lines becomes a remedy. */
 const remedies = z.preprocess(
   (sent) => (typeof sent === 'string' ? sent.split('\n').filter((line) => line.trim() !== '') : sent),
   z.array(humanText(1024)).max(8),
@@ -62,12 +62,12 @@ export const readinessSchema = z.object({
 export type Readiness = z.infer<typeof readinessSchema>;
 
 /**
- * Bound on all remedies of a host together, in UTF-8 bytes: 16 of maximum length. Administrators load the reports of
- * all hosts at once, and 64 checks with eight such remedies each would take half a megabyte per host.
+ * Largest total size of a host's remedies in UTF-8 bytes: 16 remedies of maximum length. Administrators load the
+ * reports of all hosts at once, and 64 checks with eight such remedies each would take half a megabyte per host.
  */
 const MAX_REMEDIES_BYTES = 16 * 1024;
 
-/** Drops the remedies beyond the bound. */
+/** Drops the remedies that exceed the bound. */
 function boundRemedies(checks: Readiness[]): Readiness[] {
   let bytes = 0;
   return checks.map((check) => ({
@@ -113,7 +113,7 @@ export const consoleCapabilitiesSchema = z.object({
 });
 export type ConsoleCapabilities = z.infer<typeof consoleCapabilitiesSchema>;
 
-/** Complete, never partial; null in config_update means off. */
+/** Always complete, never partial; null in config_update: the console is off. */
 export const consoleConfigSchema = z.object({
   enabled: z.boolean(),
   connector: text(64),
@@ -137,7 +137,7 @@ const throughput = z.object({ max_pixel_rate_mpix_s: finite }).optional();
 
 export const capacitySchema = z.object({
   type: z.literal('capacity'),
-  /** '' means ok if there are GPUs, otherwise unavailable */
+  /** '': ok if there are GPUs, otherwise unavailable */
   detection: z.enum(['ok', 'unavailable', 'failed', '']),
   detection_reason: humanText(512).optional(),
   host: z.object({
@@ -152,9 +152,9 @@ export const capacitySchema = z.object({
     .refine((gpus) => new Set(gpus.map((gpu) => gpu.index)).size === gpus.length, { error: 'index twice' }),
   encoders: z.array(encoderInfoSchema).max(64).optional(),
   codecs: z.array(codec).min(1).max(8).optional(),
-  /** ≤ 0 or missing: unknown; no launch is refused for it */
+  /** 0, negative or missing: unknown; a launch is not refused because of an unknown throughput */
   codec_throughput: z.object({ h264: throughput, h265: throughput, av1: throughput }).optional(),
-  /** settings in force, as strings */
+  /** settings in force, as texts */
   effective_settings: stringMap(64, 512).optional(),
   readiness: z.array(readinessSchema).max(64).overwrite(boundRemedies).optional(),
   console_capabilities: consoleCapabilitiesSchema.optional(),

@@ -7,11 +7,12 @@ export const CAPTURE_KINDS = ['pipeline_dot', 'encoder_props', 'burst_stats', 'l
 export type CaptureKind = (typeof CAPTURE_KINDS)[number];
 
 /**
- * Bounds that the agent applies to every request. CAPTURE_MAX_BYTES takes 342 KiB in base64, which fits in one event.
+ * Limits that the agent applies to every request. In base64, CAPTURE_MAX_BYTES becomes 342 KiB, which fits in one
+ * event.
  */
 const CAPTURE_MAX_BYTES = 262_144;
 export const CAPTURE_MAX_MS = 30_000;
-/** Budget that the control plane sends: bytes after compression, and time. */
+/** Limits that the control plane sends with a capture: bytes after compression, and time in milliseconds. */
 export const CAPTURE_BUDGET = { max_bytes: 262_144, max_ms: 10_000 } as const;
 
 /** Bytes after compression, and milliseconds. */
@@ -28,11 +29,11 @@ export function isCaptureKind(kind: string): kind is CaptureKind {
 /** A capture with the parameters in force. */
 export type CaptureOrder =
   | { kind: 'pipeline_dot' | 'encoder_props' }
-  /** Windows (count), and the length of each in milliseconds. */
+  /** Number of windows, and the length of each in milliseconds. */
   | { kind: 'burst_stats'; windows: number; window_ms: number }
   | { kind: 'log_tail'; lines: number };
 
-/** Parameters that a kind reads. */
+/** Names of the parameters that are read for each kind. */
 export const CAPTURE_PARAMS: Readonly<Record<CaptureKind, readonly string[]>> = {
   pipeline_dot: [],
   encoder_props: [],
@@ -45,8 +46,9 @@ const integerOr = (value: unknown, fallback: number) =>
   Number.isInteger(value) ? (value as number) : fallback;
 
 /**
- * Clamps the parameters of a capture. Both sides do, because either may be newer or broken. Pure.
- * @param params as sent; a value that is no integer counts as absent
+ * Limits the parameters of a capture to their ranges. Agent and control plane both call this, because the other side
+ * may be newer or faulty. Pure.
+ * @param params the parameters as sent; a value that is not an integer counts as missing
  * @param maxMs time budget; windows × window_ms stays within it, with at least one window
  */
 export function clampCapture(kind: CaptureKind, params: JsonObject, maxMs: number): CaptureOrder {
@@ -58,13 +60,16 @@ export function clampCapture(kind: CaptureKind, params: JsonObject, maxMs: numbe
   return { kind, windows, window_ms };
 }
 
-/** The budget of a capture within the bounds of agents. Pure. */
+/** The budget of a capture, limited to the agents' limits. Pure. */
 export const clampCaptureBudget = ({ max_bytes, max_ms }: CaptureBudget): CaptureBudget => ({
   max_bytes: Math.min(max_bytes, CAPTURE_MAX_BYTES),
   max_ms: Math.min(max_ms, CAPTURE_MAX_MS),
 });
 
-/** Payload of a diag.<kind> event; `data` for gzip+base64, `json` for json, neither if `error` is set. */
+/**
+ * Payload of a diag.<kind> event. The result is in `data` (gzip+base64) or in `json`; both are missing if `error` is
+ * set.
+ */
 export const captureResultSchema = z.object({
   capture_id: wireUuid,
   kind: z.enum(CAPTURE_KINDS),
@@ -72,11 +77,11 @@ export const captureResultSchema = z.object({
   content_type: text(128),
   data: text(MAX_DIAG_PAYLOAD_BYTES).optional(),
   json: jsonObject.optional(),
-  /** Size of the uncompressed result. */
+  /** Size of the uncompressed result in bytes. */
   bytes: count,
-  /** Size as sent: of the gzip stream or of the JSON text. */
+  /** Size of the sent gzip stream or JSON text in bytes. */
   compressed_bytes: count,
-  /** Uncompressed size before the result was truncated; missing if it was not. */
+  /** Uncompressed size before the result was truncated; missing if it was not truncated. */
   original_bytes: count.optional(),
   truncated: z.boolean(),
   duration_ms: z.number().min(0),

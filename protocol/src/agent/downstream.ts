@@ -1,4 +1,4 @@
-/** Control plane → agent. Commands carry an id and get exactly one ack. */
+/** Messages from the control plane to the agent. A command has an id and gets exactly one ack. */
 import { z } from 'zod';
 import {
   count,
@@ -29,12 +29,12 @@ export const registeredSchema = z.object({
   type: z.literal('registered'),
   protocol: int,
   host_id: wireUuid,
-  /** after enrollment only; sent once */
+  /** only after an enrollment; sent once */
   node_secret: text(256).optional(),
   heartbeat_interval_ms: z.int().min(1),
   session_grace_secs: count,
   server_ts: epochMs,
-  /** last handled seq of this boot_id; null: unknown, the agent sends everything again */
+  /** last seq of this boot_id that was handled; null: unknown, so the agent sends all reports again */
   last_seq: int.nullable(),
 });
 export type Registered = z.infer<typeof registeredSchema>;
@@ -55,7 +55,7 @@ export const attachSchema = z.object({
   ice_servers: z.array(iceServer).max(32),
 });
 
-/** The browser's socket is closed; its peer connection stays. */
+/** The browser's socket was closed; its peer connection continues. */
 export const detachSchema = z.object({ type: z.literal('detach'), reason: z.enum(['closed', 'taken_over']) });
 
 export const controlSignal = z.discriminatedUnion('type', [
@@ -89,7 +89,7 @@ export const sessionStopSchema = z.object({
   id,
   session_id,
   reason: openCode<SessionEndReason>(),
-  /** absent = 2000 */
+  /** missing: 2000 */
   grace_ms: z.int().min(0).max(10_000).optional(),
 });
 
@@ -146,7 +146,10 @@ export type SessionRecording = z.infer<typeof sessionRecordingSchema>;
 export const configUpdateSchema = z.object({
   type: z.literal('config_update'),
   id,
-  /** sparse overrides, a complete replacement; a bad value keeps the baseline and shows in readiness */
+  /**
+   * all overrides, which replace the former ones; a setting with an invalid value keeps its baseline and is reported in
+   * readiness
+   */
   settings: jsonObject,
   console_config: consoleConfigSchema.nullable(),
 });
@@ -194,7 +197,7 @@ export const controlCommand = z.discriminatedUnion('type', [
 ]);
 /** A message with an id, answered by exactly one ack. */
 export type ControlCommand = z.infer<typeof controlCommand>;
-/** Commands of a session; those of one session are applied in order of arrival. */
+/** Commands about a session. The commands of one session are applied in the order of their arrival. */
 export type SessionCommand = Extract<ControlCommand, { session_id: string }>;
 
 export const controlToAgent = z.discriminatedUnion('type', [
@@ -202,7 +205,7 @@ export const controlToAgent = z.discriminatedUnion('type', [
   heartbeatAckSchema,
   seenSchema,
   controlSignalingSchema,
-  // Either end answers with this when it cannot handle a message that has an id.
+  // Both sides answer with this message when they cannot handle a message that has an id.
   ackSchema,
   linkErrorSchema,
   ...controlCommand.options,

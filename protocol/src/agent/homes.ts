@@ -1,12 +1,15 @@
 /**
- * Bodies of the agent's calls about the deletion of homes. Unknown keys are ignored, because either end may be newer.
+ * Bodies of the agent's calls about the deletion of homes. Unknown keys are ignored, because the other side may be
+ * newer.
  */
 import { z } from 'zod';
 import { count, text, uuid } from '../common.ts';
 
-/** Most homes in one answer and in one confirmation. Chosen, not measured: both bodies stay below 64 KiB. */
+/**
+ * Largest number of homes in one answer and in one confirmation. Both bodies stay below 64 KiB. Chosen, not measured.
+ */
 export const MAX_COLLECTED_HOMES = 100;
-/** Longest cursor of the list (characters). */
+/** Longest cursor of the list, in characters. */
 export const MAX_GC_CURSOR = 1024;
 /** Largest body of a confirmation, in bytes. */
 export const MAX_GC_CONFIRM_BYTES = 64 * 1024;

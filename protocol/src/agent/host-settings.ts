@@ -1,17 +1,17 @@
 /**
  * The host settings that an administrator may change per host (`knobs` in the body of GET /v1/admin/config/catalog),
- * each with the environment variable that sets it on the agent. The value in force is the control plane's override,
- * else the environment, else the default. Live settings reach sessions that start later; restart settings are fixed at
- * the agent's start.
+ * each with the environment variable that sets it on the agent. The value in force is the control plane's override, or
+ * without one the environment's value, or else the default. Live settings apply to sessions that start later; restart
+ * settings are fixed at the agent's start.
  *
- * This is the only table of them: agents resolve their settings by it, and the control plane shows it and validates
- * overrides.
+ * This is the only table of host settings: agents determine their values with it, and the control plane shows it and
+ * validates overrides with it.
  */
 
 import { fitsUtf8 } from '../common.ts';
 import { ABR_MODES } from '../telemetry/metrics.ts';
 
-/** Longest value in a capacity report; a longer one would make the report malformed. */
+/** Longest value in bytes in a capacity report; with a longer one, the report would be malformed. */
 const MAX_TEXT_BYTES = 512;
 
 export type SettingValue = string | number | boolean | null;
@@ -20,14 +20,14 @@ export interface HostSetting {
   readonly key: string;
   readonly type: 'bool' | 'int' | 'float' | 'enum' | 'string';
   readonly default: SettingValue;
-  /** Bounds of numbers, both included. */
+  /** Smallest and largest allowed number. */
   readonly min?: number;
   readonly max?: number;
   readonly enum?: readonly string[];
   readonly nullable: boolean;
   readonly class: 'live' | 'restart';
   readonly env_var: string;
-  /** "" or an absolute path. */
+  /** true: the value must be "" or an absolute path. */
   readonly path?: boolean;
 }
 
@@ -91,7 +91,7 @@ export const HOST_SETTINGS: readonly HostSetting[] = [
   setting('cuda_device', 'int', 0, { min: 0, class: 'restart' }),
 ];
 
-/** A text that an agent can report back. */
+/** Whether an agent can report this text back. */
 function isSettingText(value: unknown): value is string {
   return typeof value === 'string' && fitsUtf8(value, MAX_TEXT_BYTES) && !value.includes('\0');
 }
@@ -100,7 +100,7 @@ export const hostSettingByKey: ReadonlyMap<string, HostSetting> = new Map(
   HOST_SETTINGS.map((setting) => [setting.key, setting]),
 );
 
-/** Expected form of this setting's values, as a clause for an error message. */
+/** Expected form of a setting's values, as a clause of an error message. */
 export function settingExpectation(setting: HostSetting): string {
   switch (setting.type) {
     case 'bool':
@@ -121,7 +121,10 @@ export function settingExpectation(setting: HostSetting): string {
   }
 }
 
-/** Whether a JSON value is valid for this setting. Strict: no text for a number, no fraction for an int. */
+/**
+ * Whether a JSON value is valid for a setting. Strict: a text is not accepted for a number, or a fraction for an
+ * integer.
+ */
 export function isSettingValue(setting: HostSetting, value: unknown): value is SettingValue {
   if (value === null) return setting.nullable;
   switch (setting.type) {
@@ -144,7 +147,7 @@ export function isSettingValue(setting: HostSetting, value: unknown): value is S
 
 /**
  * Parses a setting's text from an agent's environment or report.
- * @returns undefined for an invalid text
+ * @returns undefined: the text is invalid
  */
 export function parseSettingText(setting: HostSetting, text: string): SettingValue | undefined {
   const value = settingFromText(setting, text.trim());

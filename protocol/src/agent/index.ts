@@ -32,7 +32,7 @@ export * from './recordings.ts';
 export * from './session-spec.ts';
 export * from './upstream.ts';
 
-/** A relayed message of an unknown type is no error of the sender. */
+/** A relayed message of an unknown type is not an error of the sender, so the frame does not count as malformed. */
 function unknownSignal(
   schema: typeof agentSignal | typeof controlSignal,
 ): (value: JsonObject) => string | null {
@@ -49,7 +49,7 @@ export const parseAgentFrame = createFrameParser(agentToControl, unknownSignal(a
 /** Reads one text frame that the control plane sent. Never throws. */
 export const parseControlFrame = createFrameParser(controlToAgent, unknownSignal(controlSignal));
 
-/** An agent's message for a viewer, with its JSON text. */
+/** A message of an agent for a viewer, with its JSON text. */
 export interface RelayedSignal {
   session_id: string;
   conn: number;
@@ -58,18 +58,18 @@ export interface RelayedSignal {
 }
 
 const readSignal = createFrameReader(agentSignal);
-/** Prefix of a relayed message as agents write it. */
+/** Prefix of a relayed message, in the form in which agents write it. */
 const ENVELOPE = /^\{"type":"signaling","session_id":"([0-9a-f-]{36})","conn":(0|[1-9]\d{0,14}),"msg":/;
 
 /**
- * Reads a relay frame with the agents' prefix, without serializing its message again. Takes 6 µs for an offer and 2.4
- * µs for a candidate; `parseAgentFrame` with `relayedSignal` takes 16.5 and 4.1 µs (two cores).
- * @returns null: another or an invalid frame; `parseAgentFrame` tells which
+ * Parses a frame that has the agents' prefix, without serializing its message again. Takes 6 µs for an offer and 2.4 µs
+ * for a candidate; `parseAgentFrame` with `relayedSignal` takes 16.5 and 4.1 µs (two cores).
+ * @returns null: the frame is of another kind or invalid, which `parseAgentFrame` must find out
  */
 export function readRelayedSignal(frame: string): RelayedSignal | null {
   const envelope = ENVELOPE.exec(frame);
   if (envelope === null || !frame.endsWith('}') || !isWireUuid(envelope[1])) return null;
-  // A frame with text after `msg` fails here: the slice is then invalid JSON.
+  // A frame with text after `msg` fails here, because the slice is then not valid JSON.
   const came = frame.slice(envelope[0].length, -1);
   const read = readSignal(came);
   if (read.kind !== 'message') return null;
@@ -81,7 +81,7 @@ export function readRelayedSignal(frame: string): RelayedSignal | null {
   };
 }
 
-/** Like `readRelayedSignal`, for a frame that is already parsed. */
+/** Like `readRelayedSignal`, but for a frame that is already parsed. */
 export function relayedSignal({ session_id, conn, msg }: AgentSignaling): RelayedSignal {
   return { session_id, conn, msg, text: JSON.stringify(msg) };
 }

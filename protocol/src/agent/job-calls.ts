@@ -1,4 +1,4 @@
-/** Bodies of the agent's HTTP calls about jobs. Unknown keys are ignored, because either end may be newer. */
+/** Bodies of the agent's HTTP calls about jobs. Unknown keys are ignored, because the other side may be newer. */
 import { z } from 'zod';
 import {
   count,
@@ -11,17 +11,20 @@ import {
   wireUuid,
 } from '../common.ts';
 
-/** Jobs that agents run; a job that an agent does not know is reported as skipped. */
+/** Jobs that agents run. An agent that does not know a job reports its run as skipped. */
 export const AGENT_JOB_IDS = ['home.gc', 'template.warmup'] as const;
 export type AgentJobId = (typeof AGENT_JOB_IDS)[number];
 
-/** How often an agent asks for runs, ± 10 %. */
+/** Interval of an agent's polls for runs, ± 10 %. */
 export const POLL_INTERVAL_MS = 60_000;
-/** Most runs in one answer: new ones, and the same number that the same process claimed before. */
+/**
+ * Largest number of new runs in one answer. The answer may contain the same number of runs that this process claimed
+ * before.
+ */
 export const MAX_CLAIMED_RUNS = 5;
-/** Longest summary of a run, as JSON. */
+/** Longest summary of a run, in bytes of JSON. */
 export const MAX_SUMMARY_BYTES = 4096;
-/** Longest body of an agent's call, unless the call has its own bound. */
+/** Longest body of an agent's call in bytes, unless the call has its own limit. */
 export const MAX_CALL_BODY_BYTES = 64 * 1024;
 
 const jobRunOrder = z.object({
@@ -43,7 +46,10 @@ export const jobsPendingSchema = z.object({
 });
 export type JobsPending = z.infer<typeof jobsPendingSchema>;
 
-/** Whether a run's summary is within its bound. Checked after the run's ownership, therefore not by the schema. */
+/**
+ * Whether a run's summary is short enough. The schema does not check this, because the run's ownership must be checked
+ * first.
+ */
 export function isSummaryWithinBound(summary: JsonObject): boolean {
   return utf8Length(JSON.stringify(summary)) <= MAX_SUMMARY_BYTES;
 }

@@ -1,21 +1,21 @@
 /**
- * The agent's HTTP calls about library scans: tasks that the control plane hands out, and what the agent found. Unknown
- * keys are ignored, because either end may be newer.
+ * The agent's HTTP calls about library scans: the control plane returns tasks, and the agent reports the titles that it
+ * found. Unknown keys are ignored, because the other side may be newer.
  */
 import { z } from 'zod';
 import { count, humanText, text, wireUuid } from '../common.ts';
 
 /** Largest scan report in bytes. */
 export const MAX_SCAN_REPORT_BYTES = 4 * 1024 * 1024;
-/** Entries of a report, and of a task's max_entries. */
+/** Largest number of entries in a report, and largest value of a task's max_entries. */
 export const MAX_SCAN_ENTRIES = 10_000;
-/** Tasks of one poll. */
+/** Largest number of tasks in the answer to one poll. */
 export const MAX_SCANS_PER_POLL = 50;
-/** Bounds of an entry's texts (bytes). */
+/** Longest texts of an entry, in bytes. */
 export const MAX_TITLE_BYTES = 512;
 export const MAX_INSTALL_DIR_BYTES = 1024;
 
-/** Ids of a library's titles. */
+/** Form of the ids of a library's titles. */
 export const EXTERNAL_ID_PATTERN = /^[1-9][0-9]{0,9}$/;
 /** Bit of state_flags: the title is fully installed. Source: Steam's EAppState. */
 export const FULLY_INSTALLED = 4;
@@ -62,5 +62,5 @@ export const scanReportSchema = z.object({
     .default([])
     .describe('The titles that were found. Left out: none.'),
 });
-/** A report as it is sent. */
+/** A report in the form in which it is sent. */
 export type ScanReport = z.infer<typeof scanReportSchema>;

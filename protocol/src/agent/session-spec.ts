@@ -1,4 +1,4 @@
-/** Content of a session: app, stream, GPU share. */
+/** Description of a session: app, stream, GPU share. */
 import { z } from 'zod';
 import {
   bitrateKbps,
@@ -25,17 +25,17 @@ export const homeSpecSchema = z.object({
 export type HomeSpec = z.infer<typeof homeSpecSchema>;
 
 export const appSpecSchema = z.object({
-  /** "" is the process runtime: args is then the command and its arguments */
+  /** "": the app runs as a process, and args is its command with arguments */
   image: text(512),
   args: z.array(text(4096)).max(128),
   env: stringMap(256, 32768),
   mounts: z.array(text(1024)).max(64),
   gpu: z.boolean(),
-  /** absent: the host's own default */
+  /** missing: the host's own default */
   network: z.enum(['none', 'bridge']).optional(),
   no_new_privileges: z.boolean().optional(),
   systempaths_unconfined: z.boolean().optional(),
-  /** absent: an empty home in the session's scratch directory */
+  /** missing: an empty home in the session's scratch directory */
   home: homeSpecSchema.optional(),
   tile: z.object({ source: text(32), external_id: text(64) }).optional(),
   label: humanText(128),
@@ -47,7 +47,7 @@ export const streamSpecSchema = z.object({
   height: pictureSide,
   fps: frameRate,
   bitrate_kbps: bitrateKbps,
-  /** 0 = the agent's default */
+  /** 0: the agent's default */
   abr_floor_kbps: count,
   codec,
   h264_profile: h264Profile,
@@ -71,12 +71,12 @@ export const assignFields = {
   app: appSpecSchema,
   stream: streamSpecSchema,
   resources: z.object({ encode_slots: count, vram_mb: count }),
-  /** local_only: no encoder, no peer connection, no slots */
+  /** local_only: no encoder, no peer connection, no encode slots */
   video_topology: videoTopology,
-  /** bench cells only; absent: the host's effective encoder */
+  /** only for the cells of a measurement; missing: the host's effective encoder */
   encoder: encoderFamily.optional(),
   bench: z.object({ budget_ms: finite, live_write_probe: z.boolean() }).optional(),
-  /** 0 = never */
+  /** 0: never */
   idle_timeout_secs: count,
   app_boot_timeout_secs: count,
 };

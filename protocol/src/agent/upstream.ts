@@ -1,4 +1,4 @@
-/** Agent → control plane. */
+/** Messages from the agent to the control plane. */
 import { z } from 'zod';
 import {
   appLaunchState,
@@ -33,7 +33,7 @@ import type { AgentMetrics } from '../telemetry/metrics.ts';
 import { capacitySchema } from './capacity.ts';
 import { MAX_DIAG_PAYLOAD_BYTES, MAX_EVENT_PAYLOAD_BYTES, MAX_HOST_SESSIONS } from './limits.ts';
 
-/** Features of agents. An open list: unknown ones are kept. */
+/** Features that agents report. The list is open: unknown features are stored too. */
 export const AGENT_FEATURES = [
   'process_runtime',
   'swap',
@@ -51,11 +51,11 @@ export const AGENT_FEATURES = [
 
 export const heldSessionSchema = z.object({
   session_id: wireUuid,
-  /** assigned = prepared, not started */
+  /** assigned: prepared, but not started */
   state: z.enum(['assigned', 'starting', 'running', 'stopping', 'stopped', 'failed']),
   app_id: wireUuid,
   started_at: epochMs.nullable(),
-  /** a peer connection is up */
+  /** whether a peer connection is connected */
   viewer: z.boolean(),
   error: humanText(512).optional(),
   failure_code: openCode<FailureCode>().optional(),
@@ -67,11 +67,11 @@ export const registerSchema = z.object({
   node_name: text(63),
   agent_version: humanText(64),
   protocol: z.object({ min: int, max: int }),
-  /** new per agent process */
+  /** a new id for each agent process */
   boot_id: wireUuid,
   features: z.array(openEnum(64)).max(64),
   sessions: z.array(heldSessionSchema).max(MAX_HOST_SESSIONS),
-  /** absent: the stored rows stay; present: it replaces them */
+  /** missing: the stored rows stay; present: the list replaces them */
   images: z
     .array(
       z.object({
@@ -85,7 +85,7 @@ export const registerSchema = z.object({
 });
 export type Register = z.infer<typeof registerSchema>;
 
-/** Unmeasured values are missing, never 0. */
+/** Values that were not measured are missing instead of 0. */
 export const heartbeatSchema = z.object({
   type: z.literal('heartbeat'),
   ts: epochMs,
@@ -102,7 +102,7 @@ export const heartbeatSchema = z.object({
   /** share of the time since the last heartbeat in which the cores were busy */
   cpu_busy: z.number().min(0).max(1).optional(),
   mem_free_mb: int.optional(),
-  /** all networks of the host, since the last heartbeat */
+  /** traffic of all networks of the host since the last heartbeat */
   net: z.object({ rx_kbps: count, tx_kbps: count }).optional(),
   clock: z.object({ offset_ms: finite, rtt_ms: finite }).optional(),
 });
@@ -128,14 +128,14 @@ export const sessionStateSchema = z.object({
       error: humanText(256).optional(),
     })
     .optional(),
-  /** size of the home, once, on the last report */
+  /** size of the home in bytes; only in the last report */
   home_bytes: count.optional(),
 });
 export type SessionState = z.infer<typeof sessionStateSchema>;
 
 const METRIC_KEY = /^[a-z][a-z0-9_]{0,63}$/;
 
-/** At most 96 keys; malformed keys are dropped, a value of another type is malformed. */
+/** At most 96 keys. Malformed keys are dropped; a value of a wrong type makes the message malformed. */
 export const metricsSchema = z
   .custom<AgentMetrics>(isMetricMap, { error: 'not metrics' })
   .transform((value): AgentMetrics => {
@@ -165,14 +165,14 @@ export const sessionMetricsSchema = z.object({
   window_ms: count,
   metrics: metricsSchema,
   app_launch_state: appLaunchState.optional(),
-  /** seconds until the host ends the session without a viewer; null: a viewer is connected, or no limit */
+  /** seconds until the host ends the session without a viewer; null: a viewer is connected, or there is no limit */
   idle_ends_in_s: count.nullable().optional(),
-  /** stored during an outage */
+  /** whether the sample was stored during an outage */
   late: z.literal(true).optional(),
 });
 export type SessionMetrics = z.infer<typeof sessionMetricsSchema>;
 
-/** Bound of an event's payload in bytes of JSON. */
+/** Longest payload of an event, in bytes of JSON. */
 export function maxEventPayloadBytes(event: string): number {
   return event.startsWith('diag.') ? MAX_DIAG_PAYLOAD_BYTES : MAX_EVENT_PAYLOAD_BYTES;
 }
@@ -184,7 +184,7 @@ export const sessionTraceEventSchema = z
     ts: epochMs,
     event: openCode<AgentEventType>(),
     payload: jsonObject,
-    /** on the reliable lane only */
+    /** only in reliable messages */
     seq: seq.optional(),
   })
   .refine(({ event }) => event !== OPERATOR_EVENT, { error: 'not an event of agents', path: ['event'] })
@@ -196,7 +196,7 @@ export type SessionTraceEvent = z.infer<typeof sessionTraceEventSchema>;
 
 export const imageStateSchema = z.object({
   type: z.literal('image_state'),
-  /** absent when only the progress changed */
+  /** missing if only the progress changed */
   seq: seq.optional(),
   image_id: keyText(128),
   version: keyText(128),
@@ -207,7 +207,10 @@ export const imageStateSchema = z.object({
 });
 export type ImageState = z.infer<typeof imageStateSchema>;
 
-/** Says that a command was accepted or refused, not that it has finished. code and error only when refused. */
+/**
+ * Reports that a command was accepted or refused, not that its work is done. code and error are present only if it was
+ * refused.
+ */
 export const ackSchema = z.object({
   type: z.literal('ack'),
   id: wireUuid,
@@ -217,7 +220,7 @@ export const ackSchema = z.object({
 });
 export type Ack = z.infer<typeof ackSchema>;
 
-/** Informative, both ways: logged, never answered. */
+/** For information only, in both directions: it is logged, but never answered. */
 export const linkErrorSchema = z.object({
   type: z.literal('error'),
   code: openEnum(64),
@@ -225,7 +228,7 @@ export const linkErrorSchema = z.object({
   ref: wireUuid.optional(),
 });
 
-/** Messages of a viewer's negotiation that come from the agent. */
+/** Messages of a negotiation that the agent sends to a viewer. */
 export const agentSignal = z.discriminatedUnion('type', [
   offerSchema,
   resumedSchema,
@@ -238,7 +241,7 @@ export type AgentSignal = z.infer<typeof agentSignal>;
 export const agentSignalingSchema = z.object({
   type: z.literal('signaling'),
   session_id: wireUuid,
-  /** the attached browser socket; messages of an older one are dropped */
+  /** number of the attached browser socket; messages for an older socket are dropped */
   conn: int,
   msg: agentSignal,
 });

@@ -1,10 +1,10 @@
-/** The three data channels of a viewer, negotiated by number, with their limits. */
+/** The three data channels of a viewer, which are negotiated by number, and their limits. */
 
 export interface ChannelSpec {
   id: number;
   label: string;
   ordered: boolean;
-  /** null = retransmitted until delivered */
+  /** null: retransmitted until delivered */
   maxRetransmits: number | null;
   /** largest message in bytes */
   maxMessageBytes: number;
@@ -13,8 +13,8 @@ export interface ChannelSpec {
 /**
  * input: reliable messages. motion: messages that a later one supersedes. control: JSON.
  *
- * The longest messages: a TEXT of MAX_TEXT_BYTES after its header; a PONG of 44 bytes; a clipboard of 64 KiB, twice,
- * because JSON escapes line ends with two bytes.
+ * The limits are set by the longest messages. input: a TEXT of MAX_TEXT_BYTES after its header. motion: a PONG of 44
+ * bytes. control: twice a clipboard of 64 KiB, because JSON escapes a line end with two bytes.
  */
 export const CHANNELS = {
   input: { id: 0, label: 'input', ordered: true, maxRetransmits: null, maxMessageBytes: 1100 },
@@ -26,64 +26,86 @@ export type ChannelName = keyof typeof CHANNELS;
 export const FILES_LABEL = 'files';
 
 /**
- * Buffered bytes above which cursor and clipboard wait (control) and FRAME is skipped (motion): eight of the longest
- * control messages, or 17 s of FRAMEs at 60 a second; only a stalled path buffers so much.
+ * Number of buffered bytes above which cursor and clipboard wait (control), and FRAMEs are skipped (motion). It equals
+ * eight of the longest control messages, or 17 s of FRAMEs at 60 a second, so only a stalled path exceeds it.
  */
 export const CONTROL_BUFFER_BYTES = 1024 * 1024;
 export const MOTION_BUFFER_BYTES = 64 * 1024;
 
-/** A person presses a few dozen keys and buttons a second; a wheel or touch device reports up to 250 times. */
+/**
+ * Limit of the ordered channel. A person presses a few dozen keys and buttons a second, but a wheel or touch device
+ * sends up to 250 reports.
+ */
 export const INPUT_RATE_PER_SECOND = 500;
-/** Pointer and four pads at 250 states a second are 1,250; the rest is for pings and touches. */
+/**
+ * Limit of the motion channel. The pointer and four pads with 250 states a second need 1,250; the rest is for pings and
+ * touches.
+ */
 export const MOTION_RATE_PER_SECOND = 2_000;
-/** Input over its rate for this long closes the connection (`input_flood`); a stalled path delivers shorter bursts. */
+/**
+ * A connection whose input exceeds its rate for this time is closed (`input_flood`). A path that was stalled delivers
+ * shorter bursts.
+ */
 export const INPUT_FLOOD_MS = 5_000;
 /**
- * Malformed messages within the window that close the connection with `input_malformed`: 20 a second, which Footlight's
- * own page never sends. Chosen, not measured.
+ * Number of malformed messages within the window after which the connection is closed with `input_malformed`. This is
+ * 20 a second; Footlight's own page never sends malformed messages. Chosen, not measured.
  */
 export const INPUT_MALFORMED_LIMIT = 200;
 export const INPUT_MALFORMED_WINDOW_MS = 10_000;
-/** Silence on every channel after which held keys and buttons are released: three missing pings. */
+/** Silence on all channels after which pressed keys and buttons are released. It equals three missing pings. */
 export const RELEASE_ALL_AFTER_MS = 3_000;
-/** Detects a dead path within RELEASE_ALL_AFTER_MS, and clock drift long before it reaches a millisecond. */
+/**
+ * Interval of pings. It detects a dead path within RELEASE_ALL_AFTER_MS, and clock drift before it reaches a
+ * millisecond.
+ */
 export const PING_INTERVAL_MS = 1_000;
 /**
- * Number and interval of the first pings after connecting. The clock offset for the first picture comes from the
- * fastest.
+ * Number and interval of the first pings after connecting. The fastest of them gives the clock offset for the first
+ * picture.
  */
 export const PING_BURST = 8;
 export const PING_BURST_INTERVAL_MS = 200;
-/** Twice the rate of the burst. */
+/** Limit of pings: twice the rate of the burst. */
 export const PING_MAX_PER_SECOND = 10;
-/** More than the pictures of the fastest stream (240 fps). */
+/** Limit of pointer messages: more than the number of pictures of the fastest stream (240 fps). */
 export const POINTER_MAX_PER_SECOND = 250;
-/** FRAME timing messages while frame_timing is off: enough for the statistics, which the page shows once a second. */
+/**
+ * FRAME messages per second while frame_timing is off: enough for the statistics, which the page updates once a second.
+ */
 export const FRAME_IDLE_PER_SECOND = 4;
-/** FRAMEs that name an input: one for each picture at the usual rate. */
+/** Limit of FRAMEs that report an input: one for each picture at the usual frame rate. */
 export const FRAME_INPUT_PER_SECOND = 60;
-/** The motion channel does not retransmit, so a changed pad state is sent three more times within four pictures. */
+/** The motion channel does not retransmit. So a changed pad state is sent three more times, within four pictures. */
 export const PAD_REPEAT_MS = 20;
 export const PAD_REPEATS = 3;
-/** An unchanged pad state is sent again after this time, so that a state lost with all repeats is soon corrected. */
+/**
+ * Interval at which an unchanged pad state is sent again, so that a state whose repeats were all lost is soon
+ * corrected.
+ */
 export const PAD_IDLE_MS = 500;
-/** As many as XInput, whose games these pads are for. Source: XUSER_MAX_COUNT in Xinput.h. */
+/**
+ * The same number as in XInput, because these pads are for games that use XInput. Source: XUSER_MAX_COUNT in Xinput.h.
+ */
 export const MAX_PADS = 4;
-/** Fingers of a person. */
+/** The number of a person's fingers. */
 export const MAX_CONTACTS = 10;
-/** A word or phrase of an input method; a longer text goes in several messages. */
+/** Enough for a word or phrase of an input method. A longer text is split into several messages. */
 export const MAX_TEXT_BYTES = 1024;
-/** A relative jump above this many pixels sets a new base instead of moving: wider than the widest stream (7,680). */
+/** Distance in pixels above which a relative move only sets a new base. It is wider than the widest stream (7,680). */
 export const POINTER_REL_MAX_PX = 8_192;
 /** Fixed-point unit of POINTER_REL: 1/16 stream pixel, so that slow moves in a scaled picture are not rounded away. */
 export const POINTER_REL_UNIT = 16;
-/** One wheel notch, as REL_WHEEL_HI_RES of Linux. Source: Documentation/input/event-codes.rst. */
+/** Units of one wheel notch, the same as REL_WHEEL_HI_RES of Linux. Source: Documentation/input/event-codes.rst. */
 export const WHEEL_NOTCH = 120;
-/** Effects that last longer are sent again; a pad stops after this time when its connection dies. */
+/**
+ * Longest duration in one message. Longer effects are sent again, so a pad stops after this time if its connection
+ * dies.
+ */
 export const RUMBLE_MAX_MS = 5_000;
 
 /**
- * Whether seq `a` is newer than `b` when numbers wrap at 32 bits.
+ * Whether sequence number `a` is newer than `b`, also when the numbers wrap at 32 bits.
  * Source: RFC 1982, serial number arithmetic.
  */
 export function isNewerSeq(a: number, b: number): boolean {
@@ -101,7 +123,10 @@ export function coordinateToPixel(value: number, size: number): number {
   return Math.round((value * (size - 1)) / 65535);
 }
 
-/** 16-bit coordinate of a position between 0 (left or top edge) and 1 (right or bottom edge); clamped. */
+/**
+ * Converts a position between 0 (left or top edge) and 1 (right or bottom edge) to a 16-bit coordinate; other positions
+ * are clamped.
+ */
 export function fractionToCoordinate(fraction: number): number {
   if (!(fraction > 0)) return 0;
   return fraction >= 1 ? 65535 : Math.round(fraction * 65535);

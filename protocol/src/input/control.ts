@@ -17,7 +17,7 @@ import {
 } from '../common.ts';
 import { CHANNELS } from './channels.ts';
 
-/** Version of this protocol that this code speaks. */
+/** Version of the input protocol that this code supports. */
 export const INPUT_PROTOCOL = 1;
 export const CONTROL_FEATURES = [
   'cursor',
@@ -28,21 +28,32 @@ export const CONTROL_FEATURES = [
   'windows',
   'files',
 ] as const;
-/** With its escapes it fits one message of the control channel. */
+/** Longest clipboard text. With all its escapes, it fits into one message of the control channel. */
 export const MAX_CLIPBOARD_BYTES = 65_536;
-/** A person copies once a second at most; an app may copy in a loop. */
+/** Limit of clipboard messages. A person copies at most once a second, but an app may copy in a loop. */
 export const CLIPBOARD_PER_SECOND = 5;
-/** A freeze lasts for several pictures, so there are few in a second; more would only fill the log. */
+/**
+ * Limit of reported freezes. A freeze lasts for several pictures, so more reports in a second would only fill the log.
+ */
 export const FREEZE_PER_SECOND = 5;
-/** A person changes the layout now and then; each change makes the display compile a keyboard map. */
+/**
+ * Limit of layout changes. A person changes the layout rarely, and each change makes the display compile a keyboard
+ * map.
+ */
 export const LAYOUTS_PER_SECOND = 2;
-/** Listed windows (count), and lists a second: apps change titles as often as they like. */
+/**
+ * Largest number of listed windows, and of lists per second. There is a limit, because apps may change titles very
+ * often.
+ */
 export const MAX_WINDOWS_LISTED = 16;
 export const WINDOWS_PER_SECOND = 2;
-/** A person switches windows a few times a second at most. */
+/** Limit of window switches. A person switches windows at most a few times a second. */
 export const WINDOW_USES_PER_SECOND = 10;
 export const MAX_WINDOW_TITLE_BYTES = 128;
-/** Shapes in a viewer's cache; an evicted one is sent again when needed. At most 8 MiB. Chosen, not measured. */
+/**
+ * Number of shapes in a viewer's cache, at most 8 MiB. A shape that was evicted is sent again when it is needed.
+ * Chosen, not measured.
+ */
 export const CURSOR_SHAPES_KEPT = 128;
 /** Browsers ignore larger cursor images. Source: MDN, `cursor`, "Icon size limits". */
 const MAX_CURSOR_PX = 128;
@@ -66,16 +77,19 @@ export const agentHelloSchema = z.object({
   codec,
   input: z.array(openEnum(32)).max(16),
   max_pads: count,
-  /** The display has a touch screen: every contact reaches the app. Absent: the first contact moves the pointer. */
+  /**
+   * true: the display has a touch screen, so every contact reaches the app. Missing: the first contact moves the
+   * pointer.
+   */
   touch_screen: z.boolean().optional(),
-  /** Largest file of the channel `files`, MiB; only where the feature is listed. */
+  /** Largest file of the channel `files`, in MiB; present only if the feature `files` is listed. */
   max_file_mb: count.optional(),
 });
 export const frameTimingSchema = z.object({ type: z.literal('frame_timing'), enabled: z.boolean() });
 export const clipboardSchema = z.object({ type: z.literal('clipboard'), text: text(MAX_CLIPBOARD_BYTES) });
 export const freezeSchema = z.object({ type: z.literal('freeze'), gap_ms: z.number().min(0) });
 
-/** Names of xkeyboard-config, such as `de`, or `us` with `intl`. variant null: the layout's own. */
+/** Names from xkeyboard-config, for example `de`, or `us` with `intl`. variant null: the layout's default. */
 export const keyboardLayoutSchema = z.object({
   type: z.literal('keyboard_layout'),
   layout: text(32),
@@ -91,7 +105,7 @@ export const windowsSchema = z.object({
 /** Raises and focuses a window of the list. */
 export const windowUseSchema = z.object({ type: z.literal('window_use'), id: int });
 
-/** Number or short name of a cursor shape; sent once while the viewer caches it. */
+/** Id of a cursor shape. The shape is sent only once while it is in the viewer's cache. */
 const cursorId = z.union([int, text(64)]);
 const cursorSize = z.int().min(1).max(MAX_CURSOR_PX);
 
@@ -104,7 +118,7 @@ export const cursorSchema = z.object({
   hot_y: z.int().min(0).max(MAX_CURSOR_PX),
   png: text(65_536),
 });
-/** null hides the cursor. */
+/** id null: the cursor is hidden. */
 export const cursorUseSchema = z.object({ type: z.literal('cursor_use'), id: cursorId.nullable() });
 export const pointerModeSchema = z.object({ type: z.literal('pointer_mode'), relative: z.boolean() });
 export const displaySchema = z.object({
@@ -141,7 +155,7 @@ export type Display = z.infer<typeof displaySchema>;
 export type AppNotice = z.infer<typeof appSchema>;
 export type ControlBye = z.infer<typeof controlByeSchema>;
 
-/** Viewer → agent. */
+/** Messages from the viewer to the agent. */
 const viewerToAgent = z.discriminatedUnion('type', [
   viewerHelloSchema,
   frameTimingSchema,
@@ -153,7 +167,7 @@ const viewerToAgent = z.discriminatedUnion('type', [
 ]);
 export type ViewerControl = z.infer<typeof viewerToAgent>;
 
-/** Agent → viewer. */
+/** Messages from the agent to the viewer. */
 const agentToViewer = z.discriminatedUnion('type', [
   agentHelloSchema,
   clipboardSchema,
@@ -180,7 +194,7 @@ export function encodeControl(message: ViewerControl | AgentControl): string {
   return JSON.stringify(message);
 }
 
-/** Whether a text may be sent as clipboard: neither the text nor its escaped message is too long. */
+/** Whether a text may be sent as clipboard: the text and its escaped message must not be too long. */
 export function fitsClipboard(text: string): boolean {
   if (!fitsUtf8(text, MAX_CLIPBOARD_BYTES)) return false;
   return utf8Length(encodeControl({ type: 'clipboard', text })) <= CHANNELS.control.maxMessageBytes;

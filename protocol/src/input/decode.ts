@@ -3,12 +3,13 @@ import { MAX_CONTACTS, MAX_PADS, MAX_TEXT_BYTES, RUMBLE_MAX_MS } from './channel
 import { isKeyAllowed } from './key-codes.ts';
 import { HEADER_BYTES, type InputMessage, KIND, type Stamp } from './messages.ts';
 
-/** Channel of a message, and the reading end. */
+/** Channel of a message, and the side that receives it. */
 export type InputLane = 'input' | 'motion';
 export type InputReceiver = 'agent' | 'viewer';
 
 /**
- * message: valid. ignored: a kind reserved for later (0x80–0xFF), not counted. malformed: dropped and counted.
+ * message: valid. ignored: a kind that is reserved for later versions (0x80–0xFF), not counted as a fault. malformed:
+ * dropped and counted.
  */
 export type DecodedInput =
   | { kind: 'message'; message: InputMessage }
@@ -22,7 +23,7 @@ const TOUCH_ACTIONS = ['down', 'move', 'up', 'cancel'] as const;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 interface Layout {
-  /** exact length; TEXT checks its length itself */
+  /** exact length in bytes; null for TEXT, which checks its length itself */
   bytes: number | null;
   lane: InputLane | 'either';
   receiver: InputReceiver;
@@ -53,7 +54,7 @@ const LAYOUTS = new Map<number, Layout>([
  * Parses one binary message.
  * @param bytes the whole data-channel message
  * @param lane its channel
- * @param receiver the reading end; kinds of the other end are malformed
+ * @param receiver the side that receives the message; kinds that only this side sends are malformed
  */
 export function decodeInput(
   bytes: Uint8Array,
@@ -74,7 +75,7 @@ export function decodeInput(
     return malformed('channel');
   const message = layout.read(view, readStamp(view));
   if (message === null) return malformed('range');
-  // Down, up and cancel must be reliable; only moves may be lost.
+  // Down, up and cancel must use the reliable channel; only moves may be lost.
   if (message.kind === 'touch' && (message.action === 'move') !== (lane === 'motion'))
     return malformed('channel');
   return { kind: 'message', message };

@@ -43,7 +43,7 @@ export function encodeKey(message: Body<Key>): Uint8Array<ArrayBuffer> {
   return done(view);
 }
 
-/** @param message.text 1–1024 bytes in UTF-8; the caller splits what is longer */
+/** @param message.text 1–1024 bytes in UTF-8; the caller must split a longer text */
 export function encodeText(message: Body<Text>): Uint8Array<ArrayBuffer> {
   const bytes = textEncoder.encode(message.text);
   const view = open(KIND.text, 0, HEADER_BYTES + 2 + bytes.length, message);
@@ -155,7 +155,7 @@ export function encodeRumble(message: Body<Rumble>): Uint8Array<ArrayBuffer> {
   return done(view);
 }
 
-/** Bytes of any message. */
+/** Encodes a message of any kind. */
 export function encodeInput(message: InputMessage): Uint8Array<ArrayBuffer> {
   switch (message.kind) {
     case 'key':

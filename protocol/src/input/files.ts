@@ -1,13 +1,15 @@
-/** Messages of the data channel `files`: JSON texts, and binary frames with the number of their transfer in front. */
+/** Messages of the data channel `files`: JSON texts, and binary frames that begin with the number of their transfer. */
 import { z } from 'zod';
 import { count, createFrameParser, text, utf8Length } from '../common.ts';
 
-/** Bytes of a binary frame after its number. */
+/** Largest number of bytes in a binary frame after the transfer's number. */
 export const FILE_CHUNK_BYTES = 64 * 1024;
 const ID_BYTES = 4;
-/** Transfers at a time, of a viewer. */
+/** Largest number of concurrent transfers of a viewer. */
 export const MAX_FILE_TRANSFERS = 4;
-/** Bytes that wait in the channel's buffer, each way: the sender waits for them to leave. */
+/**
+ * Largest number of bytes in the channel's buffer, in each direction. A sender waits until fewer bytes are buffered.
+ */
 export const FILES_BUFFER_BYTES = 1024 * 1024;
 export const MAX_LISTED_FILES = 1000;
 /** Folder of the home for files that a person drops on the page. */
@@ -42,16 +44,16 @@ const entrySchema = z.object({
   size: count,
   mtime_ms: z.number(),
 });
-/** truncated: the folder has more. */
+/** truncated: whether the folder contains more entries. */
 const listingSchema = z.object({
   type: z.literal('listing'),
   id,
   entries: z.array(entrySchema).max(MAX_LISTED_FILES),
   truncated: z.boolean(),
 });
-/** size: of a file that is fetched, bytes. */
+/** size: size in bytes of a file that is fetched. */
 const readySchema = z.object({ type: z.literal('ready'), id, size: count.optional() });
-/** path: where a file that was sent is now. */
+/** path: path at which a sent file was stored. */
 const doneSchema = z.object({ type: z.literal('done'), id, path: path.optional() });
 const failedSchema = z.object({ type: z.literal('failed'), id, code: z.enum(FILE_FAILURES) });
 
@@ -78,7 +80,7 @@ export const parseViewerFiles = createFrameParser(viewerFiles);
 /** Reads one text of an agent. Never throws. */
 export const parseAgentFiles = createFrameParser(agentFiles);
 
-/** A binary frame of a transfer. */
+/** Encodes a binary frame of a transfer. */
 export function encodeChunk(transfer: number, data: Uint8Array): Uint8Array<ArrayBuffer> {
   const frame = new Uint8Array(ID_BYTES + data.length);
   new DataView(frame.buffer).setUint32(0, transfer, true);
@@ -86,23 +88,23 @@ export function encodeChunk(transfer: number, data: Uint8Array): Uint8Array<Arra
   return frame;
 }
 
-/** @returns null: too short, or longer than a frame may be */
+/** @returns null: the frame is too short or too long */
 export function decodeChunk(frame: Uint8Array): { id: number; data: Uint8Array } | null {
   if (frame.length < ID_BYTES || frame.length > ID_BYTES + FILE_CHUNK_BYTES) return null;
   const number = new DataView(frame.buffer, frame.byteOffset, ID_BYTES).getUint32(0, true);
   return { id: number, data: frame.subarray(ID_BYTES) };
 }
 
-/** Cc, Cs, and what separates lines or turns the direction of text. */
+/** Control characters, lone surrogates, and characters that separate lines or change the direction of text. */
 const CONTROLS = /[\p{Cc}\p{Cs}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 
-/** Whether a name of the home may be seen and used by a viewer. */
+/** Whether a viewer may see and use a name in the home. */
 export function isFileName(name: string): boolean {
   if (name === '' || name === '.' || name === '..' || name.includes('/')) return false;
   return !CONTROLS.test(name) && utf8Length(name) <= MAX_NAME_BYTES;
 }
 
-/** Names of a path relative to the home; "" = the home. @returns null: a path that is refused. Pure. */
+/** Splits a path relative to the home into names; "": the home itself. @returns null: the path is refused. Pure. */
 export function fileNames(relative: string): string[] | null {
   if (relative === '') return [];
   const names = relative.split('/');

@@ -1,6 +1,6 @@
 /**
- * Physical keys: KeyboardEvent.code → Linux evdev code (X11 keycode = evdev + 8). The layout inside the session
- * decides the character. Codes that are not listed are not sent.
+ * Physical keys: KeyboardEvent.code → Linux evdev code (X11 keycode = evdev + 8). The keyboard layout inside the
+ * session decides which character a key types. Keys that are not in the table are not sent.
  * Source: UI Events KeyboardEvent code values; linux/input-event-codes.h.
  */
 
@@ -42,9 +42,12 @@ export const KEY_CODES: ReadonlyMap<string, number> = new Map<string, number>([
   ...row(217, 'BrowserSearch'),
 ]);
 
-/** Keys of the host's own power management: an app must not reach them. */
+/** Keys for power management of the host, which must not reach an app. */
 const FORBIDDEN: ReadonlySet<number> = new Set([116, 142, 143, 205]);
-/** Keycodes of X end at 255, and are evdev codes plus eight. Source: X11 protocol, "Keyboards". */
+/**
+ * Largest evdev code that X supports: X keycodes end at 255 and are evdev codes plus eight. Source: X11 protocol,
+ * "Keyboards".
+ */
 const MAX_KEY = 247;
 
 /** Whether an evdev code may be sent and injected. */

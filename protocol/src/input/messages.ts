@@ -1,7 +1,7 @@
 /**
- * Binary messages of the channels input and motion. Little-endian; one message per data-channel message.
- * Header, 12 bytes: u8 kind · u8 flags · u16 reserved · u32 seq (per channel and direction, from 1, wraps) · u32 t
- * (low 32 bits of the sender's monotonic milliseconds).
+ * Binary messages of the channels input and motion. Numbers are little-endian. Each data-channel message contains
+ * exactly one message. Header, 12 bytes: u8 kind · u8 flags · u16 reserved · u32 seq (per channel and direction, from
+ * 1, wraps) · u32 t (low 32 bits of the sender's monotonic milliseconds).
  */
 
 export const KIND = {
@@ -22,11 +22,11 @@ export const KIND = {
   rumble: 0x31,
 } as const;
 
-/** kind, flags, reserved, seq and t, as above. */
+/** kind, flags, reserved, seq and t. */
 export const HEADER_BYTES = 12;
 export const TOUCH_ACTION = { down: 0, move: 1, up: 2, cancel: 3 } as const;
 
-/** every header has seq and t; both wrap at 32 bits. */
+/** seq and t of the header; both wrap at 32 bits. */
 export interface Stamp {
   seq: number;
   t: number;
@@ -37,7 +37,7 @@ export interface Key extends Stamp {
   /** evdev code */
   code: number;
   down: boolean;
-  /** bits of LOCK that are on at the sender */
+  /** bits of LOCK that are set on the sender's keyboard */
   locks: number;
 }
 export interface Text extends Stamp {
@@ -52,12 +52,12 @@ export interface Button extends Stamp {
   /** 0 left, 1 middle, 2 right, 3 back, 4 forward */
   button: number;
   down: boolean;
-  /** 0–65535; null = wherever the pointer is */
+  /** 0–65535; null: the pointer's current position */
   position: { x: number; y: number } | null;
 }
 export interface Wheel extends Stamp {
   kind: 'wheel';
-  /** 1/120 notch, positive right and down */
+  /** 1/120 notch; positive is right and down */
   dx: number;
   dy: number;
 }
@@ -86,7 +86,7 @@ export interface PointerAbs extends Stamp {
 }
 export interface PointerRel extends Stamp {
   kind: 'pointer_rel';
-  /** running totals in 1/16 stream pixel, wrapping at 32 bits (signed) */
+  /** running total of the movement in 1/16 stream pixel, signed, wraps at 32 bits */
   sum_x: number;
   sum_y: number;
 }
@@ -95,14 +95,14 @@ export interface PadState extends Stamp {
   index: number;
   left_trigger: number;
   right_trigger: number;
-  /** bit n = button n of the standard mapping */
+  /** bit n: button n of the standard mapping */
   buttons: number;
-  /** left x, left y, right x, right y; −32767…32767, down positive */
+  /** left x, left y, right x, right y; −32767…32767; down is positive */
   axes: [number, number, number, number];
 }
 export interface Ping extends Stamp {
   kind: 'ping';
-  /** Unix ms of the client, with fractions */
+  /** Unix milliseconds of the client, with fractions */
   client_ms: number;
 }
 export interface Pong extends Stamp {
@@ -117,11 +117,11 @@ export interface Frame extends Stamp {
   rtp_timestamp: number;
   /** milliseconds, in steps of 0.1 */
   encode_ms: number;
-  /** Unix ms of the host */
+  /** Unix milliseconds of the host */
   capture_ms: number;
-  /** last input seq applied before this frame was captured; 0 = none yet */
+  /** last input seq that was applied before this frame was captured; 0: none */
   input_seq: number;
-  /** RTP timestamp of the first frame that contained it */
+  /** RTP timestamp of the first frame that contained this input */
   input_rtp_timestamp: number;
   motion_seq: number;
 }
@@ -131,7 +131,7 @@ export interface Rumble extends Stamp {
   /** 0–65535 */
   strong: number;
   weak: number;
-  /** 0 stops */
+  /** 0: stop */
   duration_ms: number;
 }
 
@@ -152,5 +152,5 @@ export type InputMessage =
   | Frame
   | Rumble;
 
-/** Messages a viewer sends. */
+/** Messages that a viewer sends. */
 export type ViewerMessage = Exclude<InputMessage, Pong | Frame | Rumble>;

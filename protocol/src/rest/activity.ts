@@ -99,12 +99,12 @@ export const activityEntry = z
   .meta({ id: 'ActivityEntry', description: 'Something that was changed, by whom and when.' });
 export type ActivityEntry = z.output<typeof activityEntry>;
 
-/** A page of a screen, and what a person can scan. Chosen, not measured. */
+/** Number of entries that fill a screen, and the largest number that a person can scan. Chosen, not measured. */
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 100;
 const MAX_INT64 = 2n ** 63n - 1n;
 
-/** An int64; ids are much smaller than a number's exact range, so larger values are clamped. */
+/** A 64-bit integer. Ids are much smaller than the largest exact number of JavaScript, so larger values are clamped. */
 const cursor = z
   .string()
   .refine(

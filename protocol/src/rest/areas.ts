@@ -32,19 +32,19 @@ import { storageOperations } from './upkeep/storage.ts';
 import { verdictOperations } from './verdict.ts';
 
 /**
- * Version of the contract. Additions raise the minor version; removals are marked deprecated for at least two minor
- * versions before.
+ * Version of the contract. Additions raise the minor version. An operation is marked as deprecated for at least two
+ * minor versions before it is removed.
  */
 export const CONTRACT_VERSION = '0.1.0';
 
-/** A group of operations, with name and sentence for the published contract. */
+/** A group of operations, with the name and the description that the published contract shows. */
 export interface Area {
   readonly name: string;
   readonly summary: string;
   readonly operations: { readonly [id: string]: OperationDeclaration };
 }
 
-/** Every area, in reading order. */
+/** All areas, in the order of the published contract. */
 export const areas = [
   {
     name: 'Service',
@@ -163,8 +163,8 @@ type Intersection<Union> = (Union extends unknown ? (one: Union) => void : never
 type All = Intersection<(typeof areas)[number]['operations']>;
 
 /**
- * Every HTTP operation by id: the server registers handlers against this record, the web client is typed by it, and a
- * test walks it.
+ * All HTTP operations by id. The server registers handlers for this record, the web client gets its types from it, and
+ * a test checks every entry.
  */
 export const operations: Operations = Object.assign({}, ...areas.map((area) => area.operations));
 export type Operations = { readonly [Id in keyof All]: All[Id] };

@@ -2,27 +2,27 @@ import { z } from 'zod';
 import { MAX_SEARCH_CHARACTERS } from '../bounds.ts';
 import { uuid } from '../common.ts';
 
-/** Default cap of a JSON body, in bytes: Fastify's default (`bodyLimit`). */
+/** Default limit of a JSON body in bytes; the default of Fastify (`bodyLimit`). */
 export const DEFAULT_BODY_BYTES = 1024 * 1024;
 
-/** An id of the service in an answer. Not validated again. */
+/** An id that the service created, in an answer. It is not validated again. */
 export const madeId = z.string().meta({ format: 'uuid' });
 
-/** RFC 3339 UTC with milliseconds, as answers carry it. */
+/** A time in answers: RFC 3339 in UTC with milliseconds. */
 export const dateTime = z.iso.datetime({ precision: 3 });
 
 const RFC_3339 =
   /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i;
-/** First and last time of answers: their years have four digits. */
+/** First and last time in answers, in which years have four digits. */
 const FIRST_MS = Date.parse('0000-01-01T00:00:00.000Z');
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** Epoch milliseconds of an RFC 3339 text, smaller fractions cut off; null when it is none. */
+/** Converts an RFC 3339 text to epoch milliseconds; smaller fractions are cut off. null: the text has another form. */
 function readInstant(text: string): number | null {
   const match = RFC_3339.exec(text);
   if (match === null) return null;
   const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
-  // Date.parse would read the 30th of February as a day of March.
+  // Checked separately, because Date.parse would read the 30th of February as a day of March.
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
@@ -30,7 +30,7 @@ function readInstant(text: string): number | null {
   return instantMs >= FIRST_MS && instantMs <= LAST_MS ? instantMs : null;
 }
 
-/** A time in a request: RFC 3339 in any zone. Its value is epoch milliseconds. */
+/** A time in a request: RFC 3339 in any time zone. The parsed value is in epoch milliseconds. */
 export const zonedDateTime = z
   .string()
   .meta({ format: 'date-time' })
@@ -41,18 +41,18 @@ export const zonedDateTime = z
     return z.NEVER;
   });
 
-/** RFC 3339 or whole milliseconds since 1970; what is neither counts as missing. */
+/** RFC 3339, or whole milliseconds since 1970; any other text counts as missing. */
 const windowEnd = z
   .unknown()
   .optional()
   .transform((raw): number | undefined => {
     if (typeof raw !== 'string') return undefined;
-    // 15 digits reach beyond the last time of answers, and are exact.
+    // 15 digits are enough for the last time of answers, and are exact as a number.
     return /^[0-9]{1,15}$/.test(raw) ? Number(raw) : zonedDateTime.safeParse(raw).data;
   })
   .meta({ type: 'string' });
 
-/** Query of a read over a window of time, in epoch milliseconds. The reader sets defaults and bounds. */
+/** Query of a request about a window of time, in epoch milliseconds. The handler sets defaults and limits. */
 export const windowQuery = z.object({
   from: windowEnd.describe(
     'Begin, in RFC 3339 or milliseconds since 1970; missing, malformed or not before `to`: five minutes before it. The window has two to ten minutes, and `to` stays.',
@@ -63,8 +63,8 @@ export const windowQuery = z.object({
 });
 
 /**
- * Text in a request. NUL is refused, because no column can store it on every database. Bounds count Unicode code
- * points, not UTF-16 units.
+ * Text in a request. NUL is refused, because not every database can store it. Bounds are numbers of Unicode code
+ * points, not of UTF-16 units.
  */
 export function string(bounds: { min?: number | undefined; max?: number | undefined } = {}) {
   const { min = 0, max = Number.POSITIVE_INFINITY } = bounds;
@@ -76,17 +76,17 @@ export function string(bounds: { min?: number | undefined; max?: number | undefi
       .refine((value) => hasCodePoints(value, min, max), {
         error: bounded ? `${min} to ${max} characters` : `at least ${min} characters`,
       })
-      // The keywords of JSON Schema count code points too.
+      // The keywords of JSON Schema also count code points.
       .meta({ ...(min > 0 && { minLength: min }), ...(bounded && { maxLength: max }) })
   );
 }
 
-/** Text that is more than spaces. @param max code points, included */
+/** Text that does not consist only of spaces. @param max largest number of code points */
 export function notBlank(max?: number) {
   return string({ max }).refine((value) => value.trim() !== '', { error: 'must not be blank' });
 }
 
-/** Whether this runtime knows an IANA zone. Offsets such as +01:00 are no zones. */
+/** Whether this runtime knows an IANA time zone. Offsets such as +01:00 are not time zones. */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
@@ -102,12 +102,12 @@ export const timeZone = string({ min: 1, max: 64 }).refine(isTimeZone, {
   error: 'must be an IANA time zone',
 });
 
-/** A 32-bit signed integer within its bounds (both included). */
+/** A 32-bit signed integer within bounds, which are included. */
 export function int32(min = -2147483648, max = 2147483647) {
   return z.int().min(min).max(max);
 }
 
-/** A write body. Unknown keys are refused, also `__proto__`, which a schema alone would drop silently. */
+/** Body of a write. Unknown keys are refused, including `__proto__`, which a schema alone would silently drop. */
 export function body<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.preprocess((value, context) => {
     if (typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')) {
@@ -117,7 +117,7 @@ export function body<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   }, z.strictObject(shape));
 }
 
-/** A write body that drops unknown keys; its declaration says so by `unknownKeys`. */
+/** Body of a write from which unknown keys are dropped; its declaration must contain `unknownKeys`. */
 export function tolerantBody<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.object(shape);
 }
@@ -125,11 +125,12 @@ export function tolerantBody<Shape extends z.core.$ZodLooseShape>(shape: Shape) 
 /** Path parameter of every `/{id}` route. */
 export const idParams = z.object({ id: uuid.describe('Id of what the path names.') });
 
-/** Path parameter of the routes whose ids operators choose: any text. */
+/** Path parameter of the routes with ids that operators choose, which may be any text. */
 export const textIdParams = z.object({ id: string().describe('Id that the operator chose.') });
 
 /**
- * `limit` of a paged list: absent, unparseable, zero or negative gives the default; more than the cap, the cap.
+ * `limit` of a paged list. A value that is missing, unreadable, zero or negative gives the default; a value above the
+ * cap gives the cap.
  */
 function pageLimit(defaultLimit: number, cap = 1000) {
   return z
@@ -149,7 +150,7 @@ function pageLimit(defaultLimit: number, cap = 1000) {
     });
 }
 
-/** `limit` of lists where a value over the cap gives the default, unlike `pageLimit`. */
+/** `limit` of a list in which a value above the cap gives the default, unlike in `pageLimit`. */
 export function limitOrDefault(defaultLimit: number, cap: number) {
   return z
     .unknown()
@@ -167,7 +168,7 @@ export function limitOrDefault(defaultLimit: number, cap: number) {
     });
 }
 
-/** Query of a paged list. The cursor is opaque here; the handler validates it. */
+/** Query of a paged list. The cursor has no form here; the handler validates it. */
 export function pageQuery(defaultLimit: number) {
   return z.object({
     limit: pageLimit(defaultLimit),
@@ -177,12 +178,12 @@ export function pageQuery(defaultLimit: number) {
   });
 }
 
-/** `q` of a list; blank is no filter (undefined). */
+/** `q` of a list; a blank text means no filter (undefined). */
 export const searchText = string({ max: MAX_SEARCH_CHARACTERS })
   .transform((value) => (value.trim() === '' ? undefined : value))
   .optional();
 
-/** The bytes of a file, in an answer that is no JSON. */
+/** The bytes of a file, in an answer that is not JSON. */
 export const bytes = z.custom<Uint8Array>().meta({ type: 'string', format: 'binary' });
 
 /** A page of a list; next_cursor is null on the last page. */
@@ -193,9 +194,9 @@ export function page<Item extends z.ZodType>(item: Item) {
   });
 }
 
-/** True when the text has between min and max Unicode code points. */
+/** Whether the text has between min and max Unicode code points. */
 export function hasCodePoints(value: string, min: number, max: number): boolean {
-  // A code point has one or two UTF-16 units, so most texts need no iteration.
+  // A code point has one or two UTF-16 units, so for most texts the length decides without iterating.
   if (value.length < min || value.length > max * 2) return false;
   let count = 0;
   for (const _ of value) {

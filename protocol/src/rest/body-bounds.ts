@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import type { BodyDeclaration } from './operation.ts';
 
-/** Bounds of a field, named as in JSON Schema. Lengths are Unicode code points; a missing bound does not exist. */
+/**
+ * Bounds of a field, named as in JSON Schema. Lengths are numbers of Unicode code points; a missing bound means no
+ * limit.
+ */
 export interface Bounds {
   /** `integer` for whole numbers. */
   readonly type?: string;
@@ -23,7 +26,7 @@ const KEYWORDS: readonly Keyword[] = [
   'pattern',
 ];
 
-/** Bounds by field; the field of an object has those of its own fields. */
+/** Bounds by field name. For a field that is an object, the entry contains the bounds of its own fields. */
 interface FieldBounds {
   readonly [field: string]: Bounds | FieldBounds;
 }
@@ -36,8 +39,8 @@ interface JsonSchema extends Bounds {
 }
 
 /**
- * Bounds of the fields of an operation's body. They are plain data, so a page can check a form without the schemas and
- * their library.
+ * Bounds of the fields of an operation's body, as plain data, so that a page can check a form without loading the
+ * schemas and their library.
  */
 export function boundsOfBody(body: BodyDeclaration): FieldBounds {
   const root: JsonSchema = z.toJSONSchema(body.schema, {
@@ -48,7 +51,7 @@ export function boundsOfBody(body: BodyDeclaration): FieldBounds {
   function boundsOf(schema: JsonSchema): Bounds | FieldBounds {
     const named = root.$defs?.[schema.$ref?.replace('#/$defs/', '') ?? ''];
     if (named !== undefined) return boundsOf(named);
-    // null stands for a left-out field.
+    // null is a way to leave a field out, so the bounds of the other type are used.
     const choice = schema.anyOf?.find(({ type }) => type !== 'null');
     if (choice !== undefined) return boundsOf(choice);
     if (schema.properties !== undefined) return fieldsOf(schema.properties);

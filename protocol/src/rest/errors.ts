@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { openCode } from '../common.ts';
 
 /**
- * Every error code of the API with HTTP status and default message. On the wire the code is an open string: clients
- * branch on the code, then on the status, so this table may grow and no meaning may change.
+ * All error codes of the API, each with HTTP status and default message. In answers the code is an open string. Clients
+ * decide by the code, and then by the status. So codes may be added to this table, but the meaning of a code must not
+ * change.
  *
  * Two codes have a second status: `internal` is 503 when a part of the service is temporarily down
  * (`UNAVAILABLE_STATUS`), and `validation_failed` is 413 for uploads over their cap.
@@ -61,16 +62,16 @@ export type ErrorCode = keyof typeof ERRORS;
 /** Status of `internal` for a temporary failure. */
 export const UNAVAILABLE_STATUS = 503;
 
-/** A tile that would be deleted with its parent; listed by the refusal. */
+/** A tile that would be deleted together with its parent. The refusal of the deletion lists it. */
 export const derivedTile = z
   .object({ id: z.uuid().describe('Id of the app.'), name: z.string().describe('Name of the app.') })
   .meta({ id: 'DerivedTile', description: 'An app that belongs to another one.' });
 export type DerivedTile = z.output<typeof derivedTile>;
 
 /**
- * The body of every refusal. Extra members are inside `error`, each with its code only: `live_sessions` (count) with
- * restart_required, `session_id` with home_in_use if the holder is known, `derived_tiles` with the conflict of an app
- * deletion. The version strings next to `error` come with client_too_old only.
+ * The body of every refusal. Additional members are inside `error`, and only with their code: `live_sessions` (count)
+ * with restart_required, `session_id` with home_in_use if the holder is known, `derived_tiles` with the conflict of an
+ * app deletion. The version strings next to `error` come with client_too_old only.
  */
 export const errorEnvelope = z
   .object({

@@ -1,4 +1,4 @@
-/** Ids in the examples of operations, so that examples fit together. */
+/** Ids that the examples of operations share, so that the examples refer to the same things. */
 export const exampleIds = {
   admin: '0c2f5b0e-7a55-4b0e-9a3e-5d3c1f0a7b21',
   alice: '7f9c24e8-3b0a-4d1f-9c5e-2a6b8d40e713',

@@ -13,13 +13,13 @@ export type Params<Id extends OperationId> = Operations[Id] extends { params: in
 export type Query<Id extends OperationId> = Operations[Id] extends { query: infer S extends z.ZodType }
   ? z.output<S>
   : Nothing;
-/** Parsed body of a handler; undefined for an operation without a body. */
+/** Parsed body of a handler; undefined: the operation has no body. */
 export type Body<Id extends OperationId> = Operations[Id] extends {
   body: { schema: infer S extends z.ZodType };
 }
   ? z.output<S>
   : undefined;
-/** Body of a client, before defaults and conversions; undefined without a body. */
+/** Body that a client sends, before defaults and conversions; undefined: the operation has no body. */
 export type SentBody<Id extends OperationId> = Operations[Id] extends { body: { schema: infer S } }
   ? S extends z.ZodPipe<z.core.$ZodType, infer Inner>
     ? z.input<Inner>
@@ -27,7 +27,7 @@ export type SentBody<Id extends OperationId> = Operations[Id] extends { body: { 
       ? z.input<S>
       : undefined
   : undefined;
-/** Success bodies of the operation; undefined if empty. */
+/** Bodies of an operation's success answers; undefined: the answer is empty. */
 export type Success<Id extends OperationId> = {
   [Status in keyof Operations[Id]['responses']]: Operations[Id]['responses'][Status] extends z.ZodType
     ? z.output<Operations[Id]['responses'][Status]>

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { bitrateKbps, codec, frameRate, h264Profile, pictureSide, uuid } from '../common.ts';
 import { string } from './atoms.ts';
 
-/** Stream members of a launch. A codec alone is no override. */
+/** Members of a launch that change the stream. A codec alone does not change it. */
 const streamRequest = z
   .strictObject({
     width: pictureSide.optional().describe('Width in pixels; left out: as the app or profile has it.'),
@@ -20,7 +20,7 @@ const streamRequest = z
       'What a launch asks of the stream. People who are no administrators can lower the figures, not raise them.',
   });
 
-/** Fields of a launch and of its preview. */
+/** Fields that a launch and its preview have in common. */
 export const launchFields = {
   app_id: uuid.describe('Id of the app to launch.'),
   profile_id: string().optional().describe('Id of the launch profile; left out: chosen for the caller.'),

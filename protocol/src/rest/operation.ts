@@ -3,7 +3,7 @@ import type { ErrorCode } from './errors.ts';
 
 /**
  * Authentication of an operation's callers.
- * - public: none
+ * - public: no authentication
  * - user, admin: `Authorization: Bearer <access token>`; admin also needs the role
  * - setup-token: header X-Service-Setup-Token
  * - dev-key: header X-Service-Dev-Key
@@ -12,48 +12,56 @@ import type { ErrorCode } from './errors.ts';
  */
 export type AuthKind = 'public' | 'user' | 'admin' | 'setup-token' | 'dev-key' | 'node' | 'signaling-token';
 
-/** Variables of the control plane that switch operations on. */
+/** Variables of the control plane that enable operations. */
 export type OperationSwitch = 'SERVICE_DEV_AGENT_AUTH';
 
 export interface BodyDeclaration {
   readonly schema: z.ZodType;
-  /** Cap in bytes; default: 1 MiB. */
+  /** Largest body in bytes; default: 1 MiB. */
   readonly maxBytes?: number;
-  /** Most values of its JSON; default: MAX_JSON_VALUES. */
+  /** Largest number of values in the body's JSON; default: MAX_JSON_VALUES. */
   readonly maxValues?: number;
-  /** An empty or absent body counts as `{}`. */
+  /** true: an empty or missing body counts as `{}`. */
   readonly optional?: true;
-  /** Handling of unknown top-level keys; default: refused. */
+  /** Handling of unknown top-level keys; default: the request is refused. */
   readonly unknownKeys?: 'ignored' | 'kept';
 }
 
 /**
- * A body of one file. The server reads it up to the handler's cap, regardless of Content-Length; over the cap the
- * answer is 413 `validation_failed`.
+ * A body that is one file. The server reads at most the handler's limit, regardless of Content-Length; for a longer
+ * body the answer is 413 `validation_failed`.
  */
 export interface UploadDeclaration {
-  /** Required Content-Type; another or none is 400. The bytes may still have another type. */
+  /**
+   * Required Content-Type; another or a missing one is answered with 400. The bytes themselves may have another type.
+   */
   readonly mediaType: `${string}/*`;
-  /** Default cap in bytes. */
+  /** Default limit in bytes. */
   readonly defaultMaxBytes: number;
-  /** The handler reads the body itself, as it comes; a longer one is refused by its Content-Length, which it must have. */
+  /**
+   * true: the handler itself reads the body as a stream. The body must have a Content-Length, and a body that is too
+   * long is refused because of it.
+   */
   readonly isPassedOn?: true;
 }
 
-/** Example parts as sent: `params` and `query` are texts, `body` and `response` JSON values. */
+/**
+ * Parts of an example in the form in which they are sent: `params` and `query` are texts, `body` and `response` are
+ * JSON values.
+ */
 export interface OperationExample {
   readonly params?: { readonly [name: string]: string };
   readonly query?: { readonly [name: string]: string };
   readonly body?: unknown;
-  /** Missing for an empty answer, or one that is no JSON. */
+  /** Missing: the answer is empty or not JSON. */
   readonly response?: unknown;
 }
 
-/** One HTTP operation as its area declares it. */
+/** One HTTP operation, as its area declares it. */
 export interface OperationDeclaration {
   readonly id: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Path with `{name}` for parameters. */
+  /** Path, in which `{name}` is a parameter. */
   readonly path: `/${string}`;
   readonly auth: AuthKind;
   readonly summary: string;
@@ -61,38 +69,38 @@ export interface OperationDeclaration {
   readonly description?: string;
   readonly params?: z.ZodType;
   readonly query?: z.ZodType;
-  /** Without this and `upload` a body is ignored. */
+  /** If `body` and `upload` are missing, a sent body is ignored. */
   readonly body?: BodyDeclaration;
-  /** In place of `body`. */
+  /** Replaces `body`. */
   readonly upload?: UploadDeclaration;
-  /** Success answers by status; null is an empty body. With another contentType: the schema of its data. */
+  /** Success answers by status; null: the body is empty. With another contentType, it is the schema of the data. */
   readonly responses: { readonly [status: number]: z.ZodType | null };
   /**
-   * Refusals of this operation beyond those implied by caller, parameters and body, in the order of the checks, each
-   * with its condition as a sentence: "The email or the username is taken."
+   * Refusals of this operation, in the order of the checks, each with its condition as a sentence. Refusals that follow
+   * from caller, parameters and body are added automatically. Example: "The email or the username is taken."
    */
   readonly refusals?: { readonly [Code in ErrorCode]?: string };
-  /** A valid request with its answer. Checked against the schemas by the test that walks the operations. */
+  /** A valid request with its answer. A test of all operations checks it against the schemas. */
   readonly example?: OperationExample;
-  /** Headers of success answers, each with a sentence. */
+  /** Headers of success answers, each with a description. */
   readonly headers?: { readonly [name: string]: string };
-  /** Removed two minor versions after the one that sets it, or later. */
+  /** Marks the operation as deprecated. It may be removed two minor versions later. */
   readonly deprecated?: true;
-  /** Default: application/json. A range such as image/*: each answer has its own type. */
+  /** Default: application/json. With a range such as image/*, each answer has its own type. */
   readonly contentType?: string;
-  /** The operation answers by an upgrade to a WebSocket. */
+  /** true: the operation is answered by an upgrade to a WebSocket. */
   readonly websocket?: true;
-  /** The operation exists only with this switch; otherwise its path is unknown. */
+  /** The operation exists only if this switch is on; otherwise its path is unknown. */
   readonly onlyWith?: OperationSwitch;
-  /** A bearer operation that old clients may still call. */
+  /** false: old clients may still call this operation, although it needs a bearer token. */
   readonly versionGated?: false;
 }
 
 export type Operation = OperationDeclaration & { readonly errors: readonly ErrorCode[] };
 
 /**
- * Adds every code that callers may get: the codes implied by caller, parameters and body come before its own
- * refusals, in the order of the checks.
+ * Adds all codes that callers may get. The codes that follow from caller, parameters and body precede the operation's
+ * own refusals, in the order of the checks.
  */
 export function operation<const Declared extends OperationDeclaration>(
   declared: Declared,
@@ -102,7 +110,7 @@ export function operation<const Declared extends OperationDeclaration>(
   if (declared.auth !== 'public' && declared.auth !== 'signaling-token') codes.add('unauthorized');
   if (bearer && declared.versionGated !== false) codes.add('client_too_old');
   if (declared.auth === 'admin') codes.add('forbidden');
-  // Every request can be malformed, for example by an unexpected upgrade.
+  // Any request can be malformed, for example by an unexpected upgrade.
   codes.add('validation_failed');
   for (const code of Object.keys(declared.refusals ?? {}) as ErrorCode[]) codes.add(code);
   codes.add('internal');

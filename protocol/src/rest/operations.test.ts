@@ -13,7 +13,7 @@ import {
 
 const all = Object.entries(operations) as [OperationId, Operation][];
 
-/** Parses a body as the server would. */
+/** Parses a body like the server. */
 function parse(id: OperationId, json: string) {
   const { body } = operations[id] as Operation;
   if (!body) throw new Error(`${id} takes no body`);
@@ -105,7 +105,7 @@ describe('the texts of the contract', () => {
     if (operation.body) expect(operation.body.schema.safeParse(example.body).error).toBeUndefined();
     else expect(example.body).toBeUndefined();
     if (isJson && answers.length > 0) {
-      // Equal to the schema's result, so that it has no unknown key.
+      // The example must equal the schema's result, because then it has no unknown keys.
       const parsed = answers.map((schema) => schema.safeParse(example.response));
       expect(
         parsed.map(({ data }) => data),
@@ -135,7 +135,7 @@ describe('write bodies', () => {
     expect(parse('auth.login', '{}').success).toBe(true);
     expect(parse('auth.login', '{"email":5}').success).toBe(false);
     expect(parse('auth.login', JSON.stringify({ device_key: 'k'.repeat(257) })).success).toBe(false);
-    // Code points count, not UTF-16 units.
+    // Bounds count code points, not UTF-16 units.
     expect(parse('auth.login', JSON.stringify({ device_key: '😀'.repeat(256) })).success).toBe(true);
   });
 

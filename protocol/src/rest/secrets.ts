@@ -3,7 +3,7 @@ import { body, dateTime, string } from './atoms.ts';
 import { exampleIds } from './example-ids.ts';
 import { operation } from './operation.ts';
 
-/** A secret for administrators, without its value. */
+/** State of a secret for administrators, without its value. */
 export const secretStatus = z
   .object({
     name: z.string().describe('Name of the secret, fixed by the service.'),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { operation } from './operation.ts';
 
-/** Answer of /health; 503 when the database gives none. */
+/** Answer of /health; 503 if the database does not answer. */
 export const health = z
   .object({
     status: z.literal('ok').describe('The service answers.'),
@@ -19,7 +19,7 @@ export const healthDegraded = z
 const alive = z
   .object({ status: z.literal('ok').describe('The process answers.') })
   .meta({ id: 'Alive', description: 'The process is alive and needs no restart.' });
-/** Answer of /health/ready while nothing new should come here. */
+/** Answer of /health/ready while the service should get no new requests. */
 const notReady = z
   .object({
     status: z

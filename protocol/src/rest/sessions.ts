@@ -15,7 +15,9 @@ import { exampleIds } from './example-ids.ts';
 import { launchFields } from './launch-request.ts';
 import { operation } from './operation.ts';
 
-/** The stream of a session. width and height are the launch size, not the picture's current size; rates in kbit/s. */
+/**
+ * The stream of a session. width and height are the launch size, not the picture's current size; rates are in kbit/s.
+ */
 export const sessionStream = z
   .object({
     width: z.int().describe('Width at launch, in pixels, whatever the picture has now.'),
@@ -52,7 +54,7 @@ export const sessionStream = z
   .meta({ id: 'SessionStream', description: 'What is streamed, as it was settled at launch.' });
 export type SessionStream = z.output<typeof sessionStream>;
 
-/** Why a session streams with the codec it has. */
+/** Why a session uses its codec. */
 export const codecDecision = z
   .object({
     result_rung: z.string().describe('Id of the rung that was taken.'),
@@ -80,7 +82,7 @@ export const codecDecision = z
   .meta({ id: 'CodecDecision', description: 'Why a session streams with the codec it has.' });
 export type CodecDecision = z.output<typeof codecDecision>;
 
-/** One run of an app for a person. Failure texts appear only in states that allow them. */
+/** One run of an app for a person. Texts about failures appear only in states in which they are allowed. */
 export const session = z
   .object({
     id: madeId.describe('Id of the session.'),
@@ -164,7 +166,7 @@ const metricsSample = z
   })
   .meta({ id: 'MetricsSample', description: 'One set of figures of a session.' });
 
-/** A session as administrators list it; names are left out when their row is gone. */
+/** A session in the list for administrators. A name is missing if its row was deleted. */
 export const adminSession = session
   .extend({
     latest_metrics: z
@@ -202,7 +204,7 @@ export type Signaling = z.output<typeof signaling>;
 
 const launchBody = body(launchFields);
 
-/** Checks types only. Bounds are checked after the session's state. */
+/** Checks only types, because the bounds are checked after the session's state. */
 const displayBody = body({
   render_width: z
     .int()
@@ -223,7 +225,7 @@ const displayBody = body({
   stream_height: z.int().optional().describe('Height of the picture, in pixels; only with its width.'),
 });
 
-/** Values of `state` in the administrators' list. The handler refuses others with a code of their own. */
+/** Values of `state` in the administrators' list. The handler refuses other values with a separate code. */
 export const adminSessionFilters = ['all', 'active', 'ended', 'failed'] as const;
 export type AdminSessionFilter = (typeof adminSessionFilters)[number];
 

@@ -3,7 +3,7 @@ import { body, dateTime, int32 } from './atoms.ts';
 import { exampleIds } from './example-ids.ts';
 import { operation } from './operation.ts';
 
-/** Settings of the instance with their rules. */
+/** Settings of the instance, with their rules. */
 const settingFields = {
   registration_mode: z
     .enum(['closed', 'invite_only', 'open'])
@@ -43,7 +43,7 @@ export const instanceSettings = z
   .meta({ id: 'InstanceSettings', description: 'Settings of the whole instance.' });
 export type InstanceSettings = z.output<typeof instanceSettings>;
 
-/** Entries are text; the server decides which are origins, and its refusal has the position. */
+/** Entries are texts. The server decides which of them are origins, and its refusal contains the position. */
 const originTexts = z
   .array(z.unknown())
   .transform((entries, context): string[] => {
@@ -66,7 +66,7 @@ export type SettingsPatch = z.output<typeof changeBody>;
 
 const answer = z.object({ settings: instanceSettings.describe('The settings as they are now.') });
 
-/** A host setting, as forms need it. */
+/** A host setting with the data that forms need. */
 export const configSetting = z
   .object({
     key: z.string().describe('Name of the setting in host overrides.'),

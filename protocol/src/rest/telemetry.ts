@@ -4,14 +4,14 @@ import { idParams, tolerantBody } from './atoms.ts';
 import { exampleIds } from './example-ids.ts';
 import { operation } from './operation.ts';
 
-/** Bounds of one post of a viewer. */
+/** Largest sizes of what a viewer may send in one request. */
 const MAX_POST_BYTES = 32 * 1024;
 const MAX_CLOCK_BYTES = 4 * 1024;
 const MAX_ITEMS = 64;
 
 /**
- * A time of a viewer: any whole number, because a wrong unit is counted and not refused. Nanoseconds since 1970 are
- * above the safe integers.
+ * A time that a viewer measured. Any whole number is accepted, because a value in a wrong unit is counted instead of
+ * refused. Nanoseconds since 1970 are larger than safe integers.
  */
 const viewerTime = z
   .number()
@@ -26,7 +26,7 @@ const client = z
   .default('browser')
   .describe('Kind of the viewer; left out: `browser`.');
 
-/** Not copied and not walked: only a few keys of it are read. */
+/** Not copied and not checked in depth, because only a few of its keys are read. */
 const measured = z
   .custom<JsonObject>(isJsonObject, { error: 'not an object' })
   .meta({ type: 'object' })

@@ -4,7 +4,7 @@ import { body, dateTime, idParams, madeId, notBlank, page, pageQuery, string, wi
 import { exampleIds } from './example-ids.ts';
 import { operation } from './operation.ts';
 
-/** Who measures. */
+/** Programs that send samples. */
 const SAMPLE_SOURCES = ['agent', 'browser', 'native'] as const;
 
 const storedSample = z
@@ -79,7 +79,7 @@ const trace = z
   .meta({ id: 'Trace', description: 'What was measured of a session, and happened in it.' });
 export type Trace = z.output<typeof trace>;
 
-/** A list of names in a query, separated by commas; undefined: none was given. */
+/** A list of names in a query, separated by commas; undefined: the query contains none. */
 const nameList = string({ max: 4_096 })
   .transform((text) => {
     const names = text.split(',').filter((name) => name !== '');

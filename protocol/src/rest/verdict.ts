@@ -4,7 +4,7 @@ import { idParams, windowQuery } from './atoms.ts';
 import { exampleIds } from './example-ids.ts';
 import { operation } from './operation.ts';
 
-/** What limited a session in a window of time. */
+/** The cause that limited a session in a window of time. */
 export type VerdictName =
   | 'likely_encoder_saturation'
   | 'likely_network_congestion'
@@ -14,7 +14,7 @@ export type VerdictName =
   | 'unknown';
 
 const estimator = z.enum(['p10', 'p95', 'max', 'delta', 'mean', 'any', 'count_ge_threshold']);
-/** How the points of a series become one value. */
+/** How one value is computed from the points of a series. */
 export type Estimator = z.output<typeof estimator>;
 
 /** One condition of a verdict, with its threshold. A verdict is wrong if a condition that it is based on is false. */
@@ -39,7 +39,7 @@ export const falsifier = z
   .meta({ id: 'Falsifier', description: 'A condition of a verdict, with the measured value.' });
 export type Falsifier = z.output<typeof falsifier>;
 
-/** Quality of a session as its owner saw it, in a window of time. */
+/** Quality of a session in a window of time, from its owner's point of view. */
 const sessionReport = z
   .object({
     played_ms: z
@@ -66,7 +66,7 @@ const sessionReport = z
   .meta({ id: 'SessionReport', description: 'How a session was for its owner, made from the verdict.' });
 export type SessionReport = z.output<typeof sessionReport>;
 
-/** What limited a session in a window of time, with the conditions for and against it. */
+/** The cause that limited a session in a window of time, with the conditions for and against it. */
 export const sessionVerdict = z
   .object({
     verdict: openCode<VerdictName>().describe(

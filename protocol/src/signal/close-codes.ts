@@ -1,8 +1,8 @@
 /**
- * Close codes of /v1/signal, and what a page does about each.
+ * Close codes of /v1/signal, and the page's reaction to each code.
  *
- * reconnect: 'no' = stay disconnected; 'backoff' = again on the usual backoff; { afterMs } = not before that;
- * 'new_token' = at once with a fresh token; 'reload' = this page is too old.
+ * reconnect: 'no': do not reconnect. 'backoff': reconnect with the usual backoff. { afterMs }: reconnect after this
+ * time. 'new_token': reconnect at once with a new token. 'reload': the page is too old and must be reloaded.
  */
 export type ReconnectRule = 'no' | 'backoff' | 'new_token' | 'reload' | { afterMs: number };
 
@@ -39,8 +39,8 @@ const RECONNECT: Readonly<Record<SignalCloseCode, ReconnectRule>> = {
 };
 
 /**
- * What a page does after its socket closed with `code`. Codes of no meaning here, such as 1006 of a lost network,
- * reconnect on the backoff.
+ * The page's reaction to a socket that was closed with `code`. Codes without a meaning here, for example 1006 after a
+ * lost network, cause a reconnect with the usual backoff.
  */
 export function reconnectRule(code: number): ReconnectRule {
   return (RECONNECT as Record<number, ReconnectRule>)[code] ?? 'backoff';

@@ -6,17 +6,20 @@ export * from './close-codes.ts';
 export * from './messages.ts';
 
 const readBrowser = createFrameReader(browserToService);
-/** Reads one text frame that a page sent. Never throws; a malformed one closes the socket with 4400. */
+/**
+ * Reads one text frame that a page sent. Never throws. After a malformed frame, the service closes the socket with
+ * 4400.
+ */
 export const parseBrowserFrame = createFrameParser(browserToService);
 /** Reads one text frame that the service sent. Never throws. */
 export const parseServiceFrame = createFrameParser(serviceToBrowser);
 
-/** A page's message with its text for the host. */
+/** A page's message, with its text for the host. */
 export type RelayedFrame =
   | { kind: 'message'; message: BrowserMessage; text: string }
   | Exclude<ParsedFrame<BrowserMessage>, { kind: 'message' }>;
 
-/** The relay's form of `parseBrowserFrame`. */
+/** Like `parseBrowserFrame`, but also returns the text for the relay. */
 export function relayBrowserFrame(frame: string): RelayedFrame {
   const read = readBrowser(frame);
   if (read.kind !== 'message') return read;

@@ -17,45 +17,60 @@ import {
   wireUuid,
 } from '../common.ts';
 
-/** Version of this protocol that this code speaks. */
+/** Version of the signaling protocol that this code supports. */
 export const SIGNAL_PROTOCOL = 1;
 /**
- * Largest frame of the socket, in bytes; a larger one closes 1009. Four times the longest SDP, because JSON escapes
- * make it longer.
+ * Largest frame of the socket in bytes; a larger one closes it with 1009. It is four times the longest SDP, because
+ * JSON escapes make an SDP longer.
  */
 export const MAX_SIGNAL_FRAME_BYTES = 256 * 1024;
 /**
- * Messages per second a page may send, and how many at once; more close 4429. The burst covers the candidates of three
- * simultaneous negotiations (MAX_CANDIDATES), the rate one more negotiation every 1.3 s.
+ * Messages per second that a page may send, and the burst; with more, the socket is closed with 4429. The burst is
+ * enough for the candidates of three simultaneous negotiations (MAX_CANDIDATES), and the rate for one more negotiation
+ * every 1.3 s.
  */
 export const SIGNAL_RATE_PER_SECOND = 50;
 export const SIGNAL_RATE_BURST = 200;
-/** Largest session description, in bytes: three media sections and MAX_CANDIDATES. Chosen with room, not measured. */
+/**
+ * Largest session description in bytes, for three media sections and MAX_CANDIDATES. Chosen with a margin, not
+ * measured.
+ */
 export const MAX_SDP_BYTES = 64 * 1024;
-/** Largest candidate line, in bytes: the fields of RFC 8839, 5.1, with room for extensions. Chosen, not measured. */
+/** Largest candidate line in bytes: the fields of RFC 8839, 5.1, with a margin for extensions. Chosen, not measured. */
 export const MAX_CANDIDATE_BYTES = 2 * 1024;
 /**
- * Candidates counted per side and peer connection; surplus is ignored. Each one triggers a connectivity check, with
- * which a page could make the host send packets to any address. Fewer than the 100 pairs of RFC 8445, 6.1.2.5.
+ * Largest number of candidates per side and peer connection; further ones are ignored. Each candidate triggers a
+ * connectivity check, with which a page could make the host send packets to any address. It is fewer than the 100 pairs
+ * of RFC 8445, 6.1.2.5.
  */
 export const MAX_CANDIDATES = 64;
-/** Time from the upgrade to the page's hello; then 4408. The page sends it with the socket's open event. */
+/**
+ * Time from the upgrade to the page's hello, after which the service closes with 4408. The page sends the hello in the
+ * socket's open event.
+ */
 export const SIGNAL_HELLO_TIMEOUT_MS = 5_000;
-/** Silence after which the service closes 4408: four missing pings, as on the socket of an agent. */
+/**
+ * Silence after which the service closes with 4408: four missing pings, the same number as for the socket of an agent.
+ */
 export const SIGNAL_READ_TIMEOUT_MS = 120_000;
-/** Half of the shortest usual time-out of proxies (60 s, proxy_read_timeout of nginx). */
+/** Interval of pings: half of the shortest usual timeout of proxies (60 s, proxy_read_timeout of nginx). */
 export const SIGNAL_PING_INTERVAL_MS = 30_000;
-/** Renegotiations more often than this are ignored, because each costs a key exchange and a keyframe. */
+/**
+ * Shortest interval between renegotiations; earlier ones are ignored, because each needs a key exchange and a keyframe.
+ */
 export const RENEGOTIATE_INTERVAL_MS = 3_000;
-/** Time for an answer after an offer, and for the connection after the answer: ICE and DTLS repeat lost packets. */
+/**
+ * Time limit for the answer after an offer, and for the connection after the answer. It is long, because ICE and DTLS
+ * repeat lost packets.
+ */
 export const NEGOTIATION_STEP_TIMEOUT_MS = 20_000;
 /**
- * How long the old peer connection may wait for a newer one to connect: half of NEGOTIATION_STEP_TIMEOUT_MS. Chosen,
- * not measured.
+ * Longest time that the old peer connection waits until the newer one is connected: half of
+ * NEGOTIATION_STEP_TIMEOUT_MS. Chosen, not measured.
  */
 export const MAKE_BEFORE_BREAK_MS = 10_000;
 
-/** A STUN or TURN server as RTCPeerConnection takes it. */
+/** A STUN or TURN server, in the form that RTCPeerConnection accepts. */
 export const iceServer = z.object({
   urls: z.array(text(512)).min(1).max(16),
   username: text(512).optional(),
@@ -131,7 +146,7 @@ export const signalErrorSchema = z.object({
   type: z.literal('error'),
   code: openCode<SignalErrorCode>(),
   message: humanText(256),
-  /** A fatal error is followed by a close. */
+  /** true: the service closes the socket after this error. */
   fatal: z.boolean(),
 });
 
@@ -142,7 +157,7 @@ export type Renegotiate = z.infer<typeof renegotiateSchema>;
 export type Ready = z.infer<typeof readySchema>;
 export type Offer = z.infer<typeof offerSchema>;
 
-/** Browser → service. */
+/** Messages from the browser to the service. */
 export const browserToService = z.discriminatedUnion('type', [
   helloSchema,
   answerSchema,
@@ -150,7 +165,7 @@ export const browserToService = z.discriminatedUnion('type', [
   renegotiateSchema,
   browserByeSchema,
 ]);
-/** Service → browser. */
+/** Messages from the service to the browser. */
 export const serviceToBrowser = z.discriminatedUnion('type', [
   readySchema,
   sessionSchema,

@@ -1,6 +1,6 @@
-/** Names of trace events. The agent's list is open, the browser's is closed. */
+/** Names of trace events. The agent's list is open for new names, the browser's is closed. */
 
-/** A note of an administrator. Only the service writes it, so that a host cannot forge one. */
+/** A note that an administrator wrote. Only the service creates this event, so that a host cannot forge a note. */
 export const OPERATOR_EVENT = 'operator.annotation';
 
 export const AGENT_EVENT_TYPES = [
@@ -52,10 +52,13 @@ const RELIABLE: ReadonlySet<string> = new Set<string>([
   'session.recording',
 ]);
 
-/** Most queued events of a session on the lossy lane: 25 s at the 10 a second that a media worker may send. */
+/** Largest number of lossy events queued per session: 25 s at the 10 events a second that a media worker may send. */
 export const LOSSY_EVENTS_PER_SESSION = 256;
 
-/** Whether an event goes on the reliable lane, with a seq, and is sent again until it was seen. */
+/**
+ * Whether an event is sent as a reliable message, which has a seq and is sent again until the control plane confirms
+ * it.
+ */
 export function isReliableEvent(event: string): boolean {
   return RELIABLE.has(event) || event.startsWith('diag.');
 }

@@ -1,6 +1,6 @@
 /**
- * Every event name of the log lines of both programs. The logger takes no other name, and a test fails for a name that
- * nothing logs.
+ * All event names of the log lines of both programs. The logger accepts only these names, and a test fails if a name is
+ * never logged.
  */
 export const LOG_EVENTS = [
   'accounts.admin_bootstrapped',

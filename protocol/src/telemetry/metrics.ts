@@ -1,9 +1,9 @@
 /**
- * Names of measurements: what agents and browsers report, and the series they are shown as.
- * Absent means not measured, never zero.
+ * Names of measurements: the keys that agents and browsers report, and the series in which they are shown. A missing
+ * value was not measured, which never means zero.
  */
 
-/** Series of the agent: name → reported key. */
+/** Series of the agent: name of the series → reported key. */
 export const AGENT_SERIES = {
   'encoder.fps': 'fps',
   'encoder.bitrate_kbps': 'bitrate_kbps',
@@ -27,7 +27,7 @@ export const AGENT_SERIES = {
   'transport.gcc_estimate_kbps': 'gcc_estimate_kbps',
 } as const;
 
-/** Series of a viewer: name → reported key. */
+/** Series of a viewer: name of the series → reported key. */
 export const CLIENT_SERIES = {
   'client.fps': 'fps',
   'client.bitrate_kbps': 'bitrate_kbps',
@@ -61,7 +61,7 @@ export const CLIENT_SERIES = {
 } as const;
 export type ClientSeriesName = keyof typeof CLIENT_SERIES;
 
-/** Series that mean something only in samples whose capture time was available. */
+/** Series that have a meaning only in samples for which the capture time was available. */
 export const NEEDS_CAPTURE_TIME: ReadonlySet<ClientSeriesName> = new Set<ClientSeriesName>([
   'client.decode_display_ms',
   'client.glass_to_glass_ms',
@@ -69,7 +69,7 @@ export const NEEDS_CAPTURE_TIME: ReadonlySet<ClientSeriesName> = new Set<ClientS
   'transport.network_pacing_ms',
 ]);
 
-/** Keys of a viewer's sample that are stored; others are silently dropped. */
+/** Keys of a viewer's sample that are stored; other keys are silently dropped. */
 export const CLIENT_METRIC_KEYS = [
   'fps',
   'bitrate_kbps',
@@ -103,7 +103,7 @@ export const CLIENT_METRIC_KEYS = [
   'click_to_photon_n',
 ] as const;
 export type ClientMetricKey = (typeof CLIENT_METRIC_KEYS)[number];
-/** One second of a viewer, by key. */
+/** Measurements of one second of a viewer, by key. */
 export type ClientMetrics = Partial<Record<ClientMetricKey, number | boolean>>;
 
 /** Keys of an agent's sample. */
@@ -126,7 +126,7 @@ export const AGENT_METRIC_KEYS = [
   'ladder_fps',
   'live_write_stable',
 ] as const;
-/** One window of an agent, by key. Keys of a newer agent are kept without a type. */
+/** Measurements of one window of an agent, by key. Keys of a newer agent are stored too, with any type. */
 export type AgentMetrics = Partial<Record<(typeof AGENT_METRIC_KEYS)[number], number | boolean | string>>;
 
 export const ABR_MODES = ['off', 'protective', 'smooth'] as const;

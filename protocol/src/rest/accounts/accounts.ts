@@ -15,7 +15,7 @@ export const role = z
   .meta({ id: 'Role', description: 'What an account may do: `admin` runs the instance.' });
 export type Role = z.output<typeof role>;
 
-/** An account as login and claim show it. */
+/** An account in the answers to login and claim. */
 export const briefUser = z
   .object({
     id: madeId.describe('Id of the account.'),
@@ -25,7 +25,7 @@ export const briefUser = z
   })
   .meta({ id: 'BriefUser', description: 'The account that signed in.' });
 
-/** An account as register and GET /v1/me show it. */
+/** An account in the answers to register and GET /v1/me. */
 export const user = briefUser
   .extend({ created_at: dateTime.describe('When the account was made.') })
   .meta({ id: 'User', description: 'An account.' });
@@ -52,17 +52,17 @@ export const loginResponse = z
   .meta({ id: 'SignedIn', description: 'A new access token and its account.' });
 export type LoginResponse = z.output<typeof loginResponse>;
 
-/** Client-made opaque id of a browser or device; empty counts as absent. */
+/** Opaque id that a browser or device created for itself; an empty id counts as missing. */
 export const deviceKey = string({ max: 256 })
   .nullish()
   .describe(
     'Opaque id that the client made for this browser or device. The token is bound to that device, so that it can be revoked with it. Null, "" or left out: bound to none.',
   );
 
-/** Rules of a password, for descriptions. */
+/** Rules of a password, as a text for descriptions. */
 export const passwordRules = `${MIN_PASSWORD_CHARACTERS} to ${MAX_PASSWORD_CHARACTERS} characters, taken as they are; none of the most common passwords, and neither the username nor the part of the email before the @ inside.`;
 
-/** Fields of a new account; the service checks more than their types. */
+/** Fields of a new account. The service checks more than their types. */
 export const newAccount = {
   email: string().describe(
     `Email address with an @, at most ${MAX_EMAIL_CHARACTERS} characters after trimming. Case has no meaning.`,
@@ -80,7 +80,7 @@ const registerBody = body({
     .describe('Code of an invite. Required while registration is by invite only, ignored otherwise.'),
 });
 
-/** Email and password may be absent: that is a failed login, not a malformed request. */
+/** Email and password may be missing. Such a request is a failed login, not a malformed request. */
 const loginBody = body({
   email: string().nullish().describe('Email address of the account; case has no meaning.'),
   password: string().nullish().describe('Password of the account.'),
@@ -93,7 +93,7 @@ const loginBody = body({
     .describe('Version of this document that the client was written against; kept for later use.'),
 });
 
-/** Which names the certificate in force covers, and until when. */
+/** Names that the certificate in force covers, and its end. */
 export const certificateInfo = z
   .object({
     source: z
@@ -115,7 +115,7 @@ export const certificateInfo = z
   .meta({ id: 'Certificate', description: 'The certificate in force.' });
 export type CertificateInfo = z.output<typeof certificateInfo>;
 
-/** How the request reached the server. */
+/** How the request reached the server, for example through a proxy. */
 export const accessCheck = z
   .object({
     request: z
@@ -176,7 +176,7 @@ export const accessCheck = z
   .meta({ id: 'AccessCheck', description: 'How this request reached the service.' });
 export type AccessCheck = z.output<typeof accessCheck>;
 
-/** Header of the answers with which an administrator signs in or reads their own account. */
+/** Header of the answers in which an administrator signs in or reads their own account. */
 export const PAGE_COOKIE =
   'For administrators: the page cookie `service_page`, which opens the pages below /admin and no operation.';
 

@@ -3,10 +3,10 @@ import { int32, tolerantBody } from '../atoms.ts';
 import { operation } from '../operation.ts';
 import { loginResponse, role, user } from './accounts.ts';
 
-/** Two short fields. */
+/** Largest body, enough for two short fields. */
 const BODY_BYTES = 4 * 1024;
 
-/** A developer's program signed in as a temporary account. */
+/** Answer to the program of a developer that was signed in as a temporary account. */
 export const devSession = loginResponse
   .extend({
     expires_at: loginResponse.shape.expires_at.describe('When the token and the account itself end.'),

@@ -4,7 +4,7 @@ import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
 import { role } from './accounts.ts';
 
-/** A paragraph. Chosen, not measured. */
+/** Enough for a paragraph. Chosen, not measured. */
 const MAX_NOTE_CHARACTERS = 1000;
 
 const inviteFields = {
@@ -31,7 +31,7 @@ export const invite = z
   .meta({ id: 'Invite', description: 'An invite. Its code cannot be read again.' });
 export type Invite = z.output<typeof invite>;
 
-/** A new invite with its code, once. */
+/** A new invite with its code. Only this answer contains the code. */
 export const mintedInvite = z
   .object({
     ...inviteFields,
@@ -68,7 +68,7 @@ export const inviteOperations = {
     auth: 'admin',
     summary: 'Invites, newest first',
     query: z.object({
-      // Other values have their own error code, so the schema accepts them.
+      // The schema accepts any value, because the handler refuses invalid ones with a separate error code.
       state: z
         .unknown()
         .optional()

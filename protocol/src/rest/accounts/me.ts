@@ -16,13 +16,14 @@ const passwordBody = body({
 });
 
 /**
- * Measurements of a client. Stored as a whole, cut by the service; a value of the wrong type counts as not measured.
+ * Measurements of a client. They are stored as a whole and limited by the service. A value of the wrong type counts as
+ * not measured.
  */
 const capabilities = z
   .custom<JsonObject>(isJsonObject, { error: 'must be an object' })
   .meta({ type: 'object', additionalProperties: true });
 
-/** A browser or program that a person signs in from. */
+/** A browser or program with which a person signs in. */
 export const device = z
   .object({
     id: z.string().describe('Id of the device, which paths take.'),
@@ -76,7 +77,7 @@ const stripPosition = z.enum(['top', 'bottom', 'left', 'right']);
 const stripAutoHide = z.enum(['on_capture', 'always_visible', 'never_visible']);
 const stripItem = z.boolean().optional();
 
-/** The closed set of settings of the bar over a running session. Values are never adapted. */
+/** All settings of the bar over a running session. Other keys are refused; values are never adapted. */
 export const sessionOverlay = body({
   strip_preset: stripPreset.optional().describe('Which set of items the strip shows.'),
   strip_position: stripPosition.optional().describe('Edge of the picture that the strip lies on.'),
@@ -99,7 +100,7 @@ export const sessionOverlay = body({
   description: 'Settings of the strip over a running session. No other keys and values are taken.',
 });
 
-/** The stored document: session_overlay is always there, other keys are the client's own. */
+/** The stored document. session_overlay is always present; other keys belong to the client. */
 export const uiPreferences = z
   .looseObject({
     session_overlay: sessionOverlay.describe('Settings of the strip; `{}` where none are stored.'),
@@ -111,7 +112,7 @@ export const uiPreferences = z
   });
 export type UiPreferences = z.output<typeof uiPreferences>;
 
-/** Checked in place and never copied, so that a key such as `__proto__` stays data. */
+/** Validated but never copied, so that a key such as `__proto__` stays data. */
 const uiPreferencesBody = jsonObject
   .superRefine((document, context) => {
     const { session_overlay } = document;
@@ -164,7 +165,7 @@ const highlight = z
   .meta({ id: 'Highlight', description: 'An app that the caller is probably looking for.' });
 export type Highlight = z.output<typeof highlight>;
 
-/** Days of play history that count: one week by default, at most three months. Chosen, not measured. */
+/** Number of days of play history that are used: one week by default, at most three months. Chosen, not measured. */
 const DEFAULT_WINDOW_DAYS = 7;
 const MAX_WINDOW_DAYS = 90;
 const windowDays = z

@@ -3,7 +3,7 @@ import { body } from '../atoms.ts';
 import { operation } from '../operation.ts';
 import { deviceKey, exampleSignedIn, loginResponse, newAccount, PAGE_COOKIE } from './accounts.ts';
 
-/** How far the first-run set-up has come. */
+/** Progress of the first-run set-up. */
 export const setupStatus = z
   .object({
     admin_exists: z.boolean().describe('At least one account is an administrator.'),
@@ -12,7 +12,7 @@ export const setupStatus = z
   .meta({ id: 'SetupStatus', description: 'How far the first-run set-up has come.' });
 export type SetupStatus = z.output<typeof setupStatus>;
 
-/** An account with a device key takes less than 1 KiB; anyone may send this body. */
+/** Largest body. An account with a device key needs less than 1 KiB, and anyone may send this body. */
 const CLAIM_BODY_BYTES = 4 * 1024;
 
 const claimBody = body({ ...newAccount, device_key: deviceKey });

@@ -5,7 +5,7 @@ import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
 import { role } from './accounts.ts';
 
-/** An account as administrators see it. */
+/** An account in answers for administrators. */
 export const adminUser = z
   .object({
     id: z.string().describe('Id of the account.'),
@@ -23,7 +23,7 @@ export const adminUser = z
   .meta({ id: 'AdminUser', description: 'An account as administrators see it.' });
 export type AdminUser = z.output<typeof adminUser>;
 
-/** An unreadable cursor starts at the first page, so every text is accepted. */
+/** Every text is accepted: with an unreadable cursor, the list starts at the first page. */
 const anyCursor = z
   .unknown()
   .optional()

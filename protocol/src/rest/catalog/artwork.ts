@@ -3,10 +3,10 @@ import { body, bytes, dateTime, idParams, string } from '../atoms.ts';
 import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
 
-/** Cap of a picture in bytes, where the server was given no other. Chosen with room for a PNG of 1,920 × 1,080. */
+/** Largest picture in bytes if the server has no other limit. Chosen with a margin for a PNG of 1,920 × 1,080. */
 export const DEFAULT_ARTWORK_BYTES = 8 * 1024 * 1024;
 
-/** Widths in pixels in which an asset may be asked for. */
+/** Widths in pixels in which a picture can be requested. */
 export const ARTWORK_WIDTHS = [300, 600, 1200] as const;
 export type ArtworkWidth = (typeof ARTWORK_WIDTHS)[number];
 

@@ -10,8 +10,8 @@ export const profilePolicy = z.enum(['inherit', 'prefer', 'force']);
 export const appOrigin = z.enum(['manual', 'discovered']);
 
 /**
- * Address of a picture: a path of this origin, an http(s) URL, "" or null. Browsers drop control characters and
- * leading spaces and read `\\` as `/`, so these must not hide a scheme or another host.
+ * Address of a picture: a path of this origin, an http(s) URL, "" or null. Browsers drop control characters and leading
+ * spaces, and read `\\` as `/`, so these characters are refused: they could hide a scheme or another host.
  */
 const pictureAddress = string({ max: 2048 }).refine(
   (value) =>
@@ -54,7 +54,7 @@ const about = {
     'Set on an app whose homes hold a library of titles that discovery may turn into tiles; "" is none.',
 } as const;
 
-/** An app as people see it. */
+/** An app in answers for people. */
 export const appListItem = z
   .object({
     id: z.string().describe('Id of the app, a uuid.'),
@@ -86,7 +86,7 @@ export const appListItem = z
   .meta({ id: 'AppListItem', description: 'An app as people see it.' });
 export type AppListItem = z.output<typeof appListItem>;
 
-/** An app as administrators see it. runtime_spec is the stored one, never merged with a preset. */
+/** An app in answers for administrators. runtime_spec is the stored one and never merged with a preset. */
 export const adminApp = appListItem
   .extend({
     default_vram_mb: z.int().describe(about.default_vram_mb),
@@ -106,7 +106,7 @@ export const adminApp = appListItem
   .meta({ id: 'AdminApp', description: 'An app as administrators see it.' });
 export type AdminApp = z.output<typeof adminApp>;
 
-/** Common fields of create and change, with every rule that needs no look-up. */
+/** Fields that create and change have in common, with all rules that need no look-up. */
 const appFields = {
   description: string().optional().describe(about.description),
   cover_url: pictureAddress.nullable().optional().describe(about.cover_url),
@@ -152,7 +152,9 @@ export const appCreateBody = body({
     .optional()
     .describe('Who may use the new app: everybody (left out too), or nobody yet.'),
 });
-/** An entry of the seed file: the create body, where an app may also be kept for the first administrator. */
+/**
+ * An entry of the seed file: the body of a create, in which an app may also be reserved for the first administrator.
+ */
 export const appSeedEntry = body({
   ...appCreate,
   entitle: z.enum(['all', 'none', 'first_admin']).optional(),
@@ -160,7 +162,7 @@ export const appSeedEntry = body({
 export type AppSeedEntry = z.output<typeof appSeedEntry>;
 const appUpdateBody = body({ name: notBlank().optional().describe(about.name), ...appFields });
 
-/** The subject may see and launch this app while the row exists. */
+/** While this row exists, the subject may see and launch the app. */
 export const entitlement = z
   .object({
     id: z.string().describe('Id of the entitlement, a uuid.'),
@@ -184,7 +186,7 @@ export const entitlement = z
   .meta({ id: 'Entitlement', description: 'Permission of one account or all to see and launch an app.' });
 export type Entitlement = z.output<typeof entitlement>;
 
-/** `all` takes no subject (absent, null or ""), `user` needs one. */
+/** `all` needs no subject (missing, null or ""); `user` needs one. */
 const grantBody = body({
   subject_type: z.enum(['all', 'user']).describe('Who gets it: everybody, or one account.'),
   subject_id: z
@@ -349,7 +351,7 @@ export const catalogOperations = {
     auth: 'admin',
     summary: 'Delete an app, with its derived tiles only when asked to',
     params: idParams,
-    // Only the exact text `true` opts in, so that no client mistake deletes tiles.
+    // Only the exact text `true` is accepted, so that a mistake of a client deletes no tiles.
     query: z.object({
       delete_derived: z
         .unknown()

@@ -4,7 +4,7 @@ import { body, dateTime, madeId, textIdParams } from '../atoms.ts';
 import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
 
-/** States of an image on a host; a host without a row shows absent. */
+/** States of an image on a host. For a host without a row, the state is absent. */
 export const hostImageStates = ['absent', 'pulling', 'building', 'ready', 'failed'] as const;
 
 const imageId = z.string().describe('Id that the catalog gives the image.');
@@ -25,7 +25,7 @@ const imageOnHost = z.object({
   bytes: z.int().nullable().describe('Size on the disk of the host, in bytes; null unless ready and known.'),
 });
 
-/** An app image of the catalog, with what the instance and its hosts have of it. */
+/** An app image of the catalog, with its state on the instance and its hosts. */
 export const catalogImage = z
   .object({
     id: imageId,
@@ -64,7 +64,7 @@ export const catalogImage = z
   .meta({ id: 'Image', description: 'An app image of the catalog.' });
 export type CatalogImage = z.output<typeof catalogImage>;
 
-/** The catalog as it was read last, with its origin and the images. */
+/** The catalog in the form in which it was last read, with its origin and the images. */
 export const imageCatalog = z
   .object({
     manifest_version: z.int().nullable().describe('Form of the manifest; null before the first one.'),

@@ -11,11 +11,12 @@ import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
 
 const SMALL_BODY_BYTES = 64 * 1024;
-/** Largest id of a title, excluded: Steam's ids have 32 bits. */
+/** Upper bound of a title's id, exclusive: Steam's ids have 32 bits. */
 const EXTERNAL_ID_END = 2 ** 32;
 /**
- * Most values of the longest report: 10,000 entries of five members each have 60,000 separators and brackets, more than
- * MAX_JSON_VALUES. Such a report of 4 MiB is parsed in 20 ms. Chosen with room.
+ * Largest number of JSON values in a report. The longest report, 10,000 entries with five members each, has 60,000
+ * separators and brackets, which is more than MAX_JSON_VALUES. Such a report of 4 MiB is parsed in 20 ms. Chosen with
+ * room.
  */
 const MAX_REPORT_VALUES = 65_536;
 
@@ -23,7 +24,7 @@ const externalId = string().regex(EXTERNAL_ID_PATTERN, 'must be a whole number f
 const source = z.enum(['steam']);
 const rule = z.enum(['ignore', 'allow']);
 
-/** An id of a scope: null, "" and left out are no scope. */
+/** An id of a scope; null, "" and a missing id mean no scope. */
 const scopeId = z
   .union([uuid, z.literal(''), z.null()])
   .optional()

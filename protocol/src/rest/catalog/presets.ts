@@ -4,7 +4,7 @@ import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
 import { absolutePath, environment, network, texts } from './runtime-spec.ts';
 
-/** Longest name of a preset; fits the unique index in any script. */
+/** Longest name of a preset. It fits into the unique index in any script. */
 const MAX_NAME_LENGTH = 128;
 const presetName = notBlank(MAX_NAME_LENGTH);
 
@@ -22,7 +22,7 @@ const about = {
     'Network of apps that name none of their own; "" is bridge for processes and leaves it to the host for containers.',
 } as const;
 
-/** Shared start settings of apps; each app's own runtime_spec is merged over it at launch. */
+/** Start settings that several apps share. At a launch, the app's own runtime_spec is merged over them. */
 export const runtimePreset = z
   .object({
     id: z.string().describe('Id of the preset, a uuid.'),

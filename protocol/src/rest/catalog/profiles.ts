@@ -4,19 +4,21 @@ import { body, int32, notBlank, string, textIdParams } from '../atoms.ts';
 import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
 
-/** Longest id chosen by an operator; fits an index of either database in any script. */
+/** Longest id that an operator may choose. It fits into an index of either database in any script. */
 const MAX_ID_LENGTH = 128;
 
-/** Codecs as the catalog spells them; sessions and certifications write h265 for hevc. */
+/** Codecs with the names of the catalog. Sessions and certifications use h265 for hevc. */
 export const rungCodec = z.enum(['h264', 'hevc', 'av1']);
 export type RungCodec = z.output<typeof rungCodec>;
 
 const visibility = z.enum(['user', 'debug', 'internal']);
 
-/** A URL parser resolves `.` and `..` as folders, so a record with such an id could never be requested. */
+/**
+ * `.` and `..` are refused: a URL parser treats them as folders, so a record with such an id could never be requested.
+ */
 const chosenId = notBlank(MAX_ID_LENGTH).regex(/^(?!\.\.?$)/, { error: 'must not be . or ..' });
 
-/** The fields of a rung that a write may set, with the rules that need no lookup. */
+/** The fields of a rung that a write may set, with the rules that need no look-up. */
 const rungFields = {
   display_name: notBlank().describe('Name that people see.'),
   codec: rungCodec.describe('Video codec, as the catalog spells it: hevc is what sessions call h265.'),
@@ -52,7 +54,7 @@ const rungFields = {
 
 const rungId = z.string().describe('Id that the operator chose.');
 
-/** A stream profile: one encoding, a rung of the chains that launch profiles are. */
+/** A stream profile: one encoding. It is a rung of launch profiles, which are chains of rungs. */
 export const streamProfile = z
   .object({ id: rungId, ...rungFields })
   .meta({ id: 'StreamProfile', description: 'One way to stream: a rung that launch profiles are made of.' });
@@ -66,7 +68,7 @@ const warning = z.object({
     ),
   message: z.string().describe('What is doubtful about the chain, for people.'),
 });
-/** A warning about a chain; never a reason to refuse it. */
+/** A warning about a chain. A chain is never refused because of a warning. */
 export type ChainWarning = z.output<typeof warning>;
 
 const rungWithWarnings = streamProfile.extend({
@@ -78,7 +80,7 @@ const rungWithWarnings = streamProfile.extend({
     ),
 });
 
-/** A rung in the list of administrators, with who uses it. */
+/** A rung in the list for administrators, with the launch profiles that use it. */
 export const listedStreamProfile = streamProfile
   .extend({
     used_by: z
@@ -107,7 +109,7 @@ const launchProfileFields = {
   sort_order: z.int().describe('Place in lists, ascending; ties by id.'),
 };
 
-/** A launch profile: an ordered chain of rungs that people choose by one name. */
+/** A launch profile: an ordered chain of rungs that people choose by its name. */
 export const launchProfile = z
   .object({
     id: z.string().describe('Id that the operator chose.'),
@@ -147,7 +149,7 @@ export const launchProfile = z
   .meta({ id: 'LaunchProfile', description: 'A chain of rungs that a launch goes down until one fits.' });
 export type LaunchProfile = z.output<typeof launchProfile>;
 
-/** The instance's policy for launches without a choice. */
+/** The instance's policy for launches for which the person chose no profile. */
 export const instanceProfilePolicy = z
   .object({
     global_default_profile_id: z
@@ -162,7 +164,7 @@ export const instanceProfilePolicy = z
   });
 export type InstanceProfilePolicy = z.output<typeof instanceProfilePolicy>;
 
-/** The caller's own default, and what the instance says. */
+/** The caller's own default, and the instance's policy. */
 export const profilePreferences = z
   .object({
     default_profile_id: z
@@ -179,7 +181,7 @@ export type ProfilePreferences = z.output<typeof profilePreferences>;
 export const eligibility = z.enum(['eligible', 'risky', 'ineligible']);
 export type Eligibility = z.output<typeof eligibility>;
 
-/** Codes of verdicts and notes. New ones may be added; none is removed. */
+/** Codes of verdicts and notes. New codes may be added, but codes are never removed. */
 export const reasonCode = z.enum([
   'bandwidth_too_low',
   'rtt_too_high',
@@ -214,7 +216,7 @@ const ratedRung = streamProfile.extend({
   ...verdict,
 });
 
-/** A launch profile as one caller's device can play it. */
+/** A launch profile, rated for the caller's device. */
 export const ratedLaunchProfile = z
   .object({
     id: z.string().describe('Id of the launch profile.'),
@@ -265,7 +267,7 @@ const rungCreateBody = body({
   visibility: rungFields.visibility.default('internal'),
 });
 
-/** A key of an answer that a write ignores. @param type as in answers */
+/** A key of answers that a write ignores. @param type type of the key in answers */
 const ignored = (type: 'string' | 'boolean') =>
   z
     .unknown()

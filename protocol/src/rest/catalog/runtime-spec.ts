@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { isJsonObject, isShallow } from '../../common.ts';
 import { string } from '../atoms.ts';
 
-/** `""`: bridge for a process; the host's choice for a container. An app never gets the host's own network. */
+/** "": bridge for a process; the host's choice for a container. An app never gets the host's own network. */
 export const networks = ['', 'none', 'bridge'] as const;
 export const network = z.enum(networks);
 
-/** Texts that become arguments, mounts or variables. */
+/** Texts that are used as arguments, mounts or variables. */
 export const texts = z.array(string());
 
-/** Environment variables. Checked in place and never copied, so a name such as `__proto__` stays one. */
+/** Environment variables. They are validated but never copied, so that a name such as `__proto__` stays a name. */
 export const environment = z
   .custom<Readonly<Record<string, string>>>(
     (value) =>
@@ -26,14 +26,15 @@ export const absolutePath = string().refine((value) => value.startsWith('/'), {
 });
 
 /**
- * How an app is started: stored as sent, unknown keys included. With `image` absent or "" the app is a process, and
- * `args` is its command with arguments. Validated in place and never copied, so no key is lost or merged.
+ * How an app is started. It is stored unchanged, including unknown keys. If `image` is missing or "", the app is a
+ * process, and `args` is its command with arguments. It is validated but never copied, so that no key is lost or
+ * merged.
  */
 export interface RuntimeSpec {
   readonly image?: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Entries `src:dst` or `src:dst:opts`. */
+  /** Entries in the form `src:dst` or `src:dst:opts`. */
   readonly mounts?: readonly string[];
   readonly gpu?: boolean;
   readonly network?: (typeof networks)[number];
@@ -53,7 +54,7 @@ const RUNTIME_SPEC_KEYS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodT
   ['systempaths_unconfined', z.boolean()],
 ]);
 
-/** The first recognised key of a runtime spec whose value has the wrong type; undefined when all are right. */
+/** The first known key of a runtime spec whose value has the wrong type; undefined: all values are right. */
 const wrongRuntimeKey = (spec: object): string | undefined =>
   Object.entries(spec).find(
     ([key, value]) => RUNTIME_SPEC_KEYS.get(key)?.safeParse(value).success === false,

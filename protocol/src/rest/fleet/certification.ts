@@ -4,11 +4,11 @@ import { body, dateTime, idParams, int32, madeId, string } from '../atoms.ts';
 import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
 
-/** Most profiles and bitrates of one run: more cells than a run has time for. Chosen, not measured. */
+/** Largest number of profiles and of bitrates in one run. A run has no time for so many cells. Chosen, not measured. */
 const MAX_LISTED = 64;
-/** Most numbers of sessions in a curve, as an agent reports no more slots of a GPU. */
+/** Largest number of session counts in a curve. An agent reports no more slots of a GPU. */
 const MAX_CURVE = 64;
-/** GPUs of a host. */
+/** Largest index of a host's GPU. */
 const MAX_GPU_INDEX = 15;
 
 const gpuIndex = int32(0).describe('Place of the GPU among those of the host, from 0.');
@@ -19,7 +19,7 @@ const profileId = z.string().describe('Launch profile that the rung was measured
 export const certificationVerdict = z.enum(['ok', 'capped', 'unsafe']);
 export type CertificationVerdict = z.output<typeof certificationVerdict>;
 
-/** What a verdict says and rests on, as a finalized cell and a stored row both carry it. */
+/** A verdict and the values on which it is based. A finalized cell and a stored row both contain them. */
 const measured = {
   verdict: certificationVerdict.describe(
     '`ok`: the encoder keeps up with room to spare. `capped`: barely. `unsafe`: too slow, or it drops frames.',
@@ -173,7 +173,7 @@ const byHost = { id: exampleIds.host };
 const runParams = idParams.extend({ run_id: uuid.describe('Id of the run.') });
 const cellParams = idParams.extend({ session_id: uuid.describe('Session of the cell.') });
 
-/** A filter for a whole number; a text that is none is refused. */
+/** A filter for a whole number; any other text is refused. */
 const wholeNumber = z
   .string()
   .regex(/^[0-9]{1,9}$/, { error: 'must be a whole number' })

@@ -7,7 +7,7 @@ import { operation } from '../operation.ts';
 export const hostStatus = z.enum(['online', 'offline', 'draining']);
 export const capacityDetection = z.enum(['ok', 'unavailable', 'failed']);
 
-/** A readiness check of a host. `status` is pass, fail or skip; another text is shown unchanged. */
+/** A readiness check of a host. `status` is pass, fail or skip; any other text is shown unchanged. */
 export const readinessCheck = z
   .object({
     id: z.string().describe('Stable name of the check.'),
@@ -28,7 +28,7 @@ export const hostStorage = z
 
 export type HostStorage = z.output<typeof hostStorage>;
 
-/** Sums over the host's reported GPUs; MB are megabytes, vram_mb_used counts fresh samples only. */
+/** Sums over the GPUs that the host reported. MB are megabytes; vram_mb_used includes only fresh samples. */
 export const hostCapacity = z
   .object({
     slots_total: z.int().describe('Encode slots.'),
@@ -43,7 +43,7 @@ export const hostCapacity = z
   .meta({ id: 'HostCapacity', description: 'Sums over the GPUs that a host reports.' });
 export type HostCapacity = z.output<typeof hostCapacity>;
 
-/** A machine that runs sessions. Null means not reported, never zero. */
+/** A machine that runs sessions. null: the value was not reported, which never means zero. */
 export const host = z
   .object({
     id: madeId.describe('Id of the host.'),
@@ -76,7 +76,7 @@ export const host = z
   .meta({ id: 'Host', description: 'A machine that runs sessions. Null means not reported, never zero.' });
 export type Host = z.output<typeof host>;
 
-/** A GPU of a host; live VRAM samples are null when unknown. */
+/** A GPU of a host. Samples of VRAM are null if they are unknown. */
 export const gpu = z
   .object({
     gpu_id: madeId.describe('Id of the GPU.'),
@@ -111,7 +111,7 @@ export const gpu = z
   .meta({ id: 'Gpu', description: 'A GPU of a host.' });
 export type Gpu = z.output<typeof gpu>;
 
-/** Name an agent registers with. */
+/** Name with which an agent registers. */
 const nodeName = z.string().regex(NODE_NAME_PATTERN);
 
 /** A token that enrolls one host. Only the answer that created it contains its text. */

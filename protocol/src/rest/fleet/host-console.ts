@@ -24,7 +24,7 @@ export const consoleDefaults: ConsoleConfig = {
   fullscreen: true,
 };
 
-/** Names as hosts report them; a longer one cannot exist. */
+/** Names in the form in which hosts report them. A longer name cannot exist. */
 const name = (maxBytes: number) =>
   string({ min: 1 }).refine((value) => fitsUtf8(value, maxBytes), { error: `at most ${maxBytes} bytes` });
 

@@ -42,10 +42,7 @@ const changedHostSettings = z
   .meta({ id: 'ChangedHostSettings', description: 'The settings of one host after a change.' });
 export type ChangedHostSettings = z.output<typeof changedHostSettings>;
 
-/**
- * Expected form of an override. Validated in place and never copied, so that a key such as `__proto__` is checked
- * too.
- */
+/** Expected form of an override. It is validated but never copied, so that a key such as `__proto__` is checked too. */
 const overrides = z
   .unknown()
   .transform((sent, context): Readonly<Record<string, SettingValue>> => {

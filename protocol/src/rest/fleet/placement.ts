@@ -25,7 +25,7 @@ export const placementRule = z.enum([
 
 const fact = z.union([z.string(), z.number()]).nullable();
 
-/** Why a GPU is no candidate: its value, and the needed one. */
+/** Why a GPU cannot be used: its value, and the value that is needed. */
 export const placementRefusal = z
   .object({
     host_id: madeId.describe('Id of the host.'),
@@ -50,7 +50,7 @@ const placementCandidate = z
   })
   .meta({ id: 'PlacementCandidate', description: 'A GPU that could take a launch.' });
 
-/** Result of a launch or preview, with reasons. */
+/** Result of a launch or preview, with the reasons. */
 export const placement = z
   .object({
     outcome: openCode<'placed' | ErrorCode>().describe('`placed`, or the error code of the launch.'),

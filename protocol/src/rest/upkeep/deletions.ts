@@ -3,7 +3,7 @@ import { idParams } from '../atoms.ts';
 import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
 
-/** Things whose deletion also deletes things that depend on them. */
+/** Kinds of records whose deletion also deletes records that depend on them. */
 export const deletionKinds = ['app', 'host', 'user', 'entitlement'] as const;
 export type DeletionKind = (typeof deletionKinds)[number];
 

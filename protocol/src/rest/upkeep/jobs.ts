@@ -8,11 +8,11 @@ import { operation } from '../operation.ts';
 export const JOB_ID_PATTERN = /^[a-z][a-z0-9]*(?:[._][a-z0-9]+)+$/;
 /** Shortest interval that administrators may set, in seconds. */
 export const MIN_INTERVAL_SECS = 60;
-/** Most runs of a target that are kept, and the longest page of them. */
+/** Largest number of stored runs per target, and the longest page of runs. */
 export const MAX_KEPT_RUNS = 500;
 const PATCH_BYTES = 64 * 1024;
 const RUN_BYTES = 4 * 1024;
-/** Items of a page. Chosen, not measured. */
+/** Number of items on a page. Chosen, not measured. */
 const DEFAULT_PAGE = 50;
 
 export const jobRunState = z.enum([

@@ -11,7 +11,7 @@ import { dateTime, idParams, madeId, page, string } from '../atoms.ts';
 import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
 
-/** Homes of a page of the list. */
+/** Number of homes on a page of the list. */
 export const HOMES_PER_PAGE = 50;
 
 const storageHome = z
