@@ -58,7 +58,7 @@ import {
 } from './telemetry/index.ts';
 import { createOtlpTraces } from './traces/index.ts';
 
-/** Replacements of tests for the machine's dependencies, and raised limits. */
+/** Tests replace the machine's dependencies and raise limits with these fields. */
 export interface Overrides {
   clock?: Clock;
   random?: Random;
@@ -91,8 +91,8 @@ export interface ControlPlane {
   /** Injects a request without the network. */
   readonly inject: Server['fastify']['inject'];
   /**
-   * Lets /health/ready fail, and waits for load balancers to see it (SERVICE_DRAIN_SECS). Everything goes on
-   * meanwhile; close() follows.
+   * Lets /health/ready fail, and waits for load balancers to see it (SERVICE_DRAIN_SECS). All work continues meanwhile.
+   * The caller then calls close().
    */
   drain(): Promise<void>;
   /**
@@ -103,9 +103,9 @@ export interface ControlPlane {
 }
 
 /**
- * Builds the service: opens and migrates the database, seeds, and ensures a way to an administrator. It does not
- * listen yet.
- * @throws with a sentence for the operator; everything opened is closed again
+ * Builds the service: opens and migrates the database, seeds, and ensures that an administrator exists or can be
+ * created. It does not listen yet.
+ * @throws with a sentence for the operator, after closing all opened resources
  */
 export async function buildControlPlane(config: Config, overrides: Overrides = {}): Promise<ControlPlane> {
   const clock = overrides.clock ?? systemClock;
@@ -170,7 +170,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       settings,
       grantFirstAdminApps: catalog.grantFirstAdminApps,
       listEntitlementsOfUser: catalog.entitlements.listOfUser,
-      // Sessions are created later in this function.
+      // `sessions` is assigned later in this function.
       stopSessions: (ids, reason) => sessions.stopAll(ids, reason),
       certificate: () => certificate,
       ...(overrides.accountLimits && { limits: overrides.accountLimits }),
@@ -261,7 +261,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       throw new Error(`declared operations without a handler: ${unhandled.join(', ')}`);
 
     await settings.seed();
-    // Before the seed file's apps, which may refer to profiles.
+    // Seed the profiles before the seed file's apps, which may refer to them.
     await profiles.seedShipped();
     await catalog.plantSeed();
     await jobs.start();
@@ -303,7 +303,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
   }
 }
 
-/** The client of NATS is loaded only where replicas use it. */
+/** The NATS client is loaded only if replicas use it. */
 async function openBus(options: Config['bus'], deps: { clock: Clock; logger: Logger }): Promise<Bus> {
   if (options === null) return createInProcessBus(deps);
   const { createNatsBus } = await import('./platform/bus/nats.ts');

@@ -5,8 +5,8 @@ import { invalid } from '../platform/errors.ts';
 import { passwordProblem } from './password/password-rule.ts';
 
 /**
- * Control, format and line-separator characters: they are invisible, or change how the text around them is drawn. Halves
- * of a surrogate pair are no characters; a database may store another one in their place.
+ * Control, format and line-separator characters: they are invisible, or change how the text around them is drawn. Lone
+ * surrogates are included: they are no characters, and a database may store a replacement character instead.
  */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
 

@@ -20,9 +20,9 @@ export interface AccountsDeps {
   settings: Settings;
   /** Adds the entitlements reserved for the first administrator, in the transaction that creates the account. */
   grantFirstAdminApps(tx: Tx, userId: string): Promise<void>;
-  /** The account's own entitlements, by app name. */
+  /** The account's own entitlements, sorted by app name. */
   listEntitlementsOfUser(userId: string): Promise<Entitlement[]>;
-  /** Stops sessions with a stored reason. Best effort: failures are logged. */
+  /** Stops the sessions and stores the reason. Best effort: failures are logged. */
   stopSessions(ids: readonly string[], reason: SessionEndReason): Promise<void>;
   /** null: TLS is off. */
   certificate(): CertificateInForce | null;
@@ -30,7 +30,7 @@ export interface AccountsDeps {
   limits?: {
     signIn?: BucketShape;
     failedLogins?: BucketShape;
-    /** Bucket of each route that is limited per user. */
+    /** Shape of the bucket of each route that is limited per user. */
     perUser?: BucketShape;
     claim?: ClaimLimits;
     hashQueue?: HashQueueShape;

@@ -3,7 +3,7 @@ import type { EarlyRequest } from '../platform/http/message/contract.ts';
 import type { Server } from '../platform/http/server.ts';
 import type { Accounts } from './service.ts';
 
-/** Registers the routes of the caller's own data. */
+/** Registers the routes for the caller's own account data. */
 export function registerMeRoutes(server: Server, accounts: Accounts): void {
   const { deviceBuckets, devices, passwordBuckets, passwordChange, preferences } = accounts.services;
 
@@ -48,7 +48,7 @@ export function registerMeRoutes(server: Server, accounts: Accounts): void {
 
 type LimitedPerUser = 'me.password' | 'devices.probe';
 
-/** Counts a request of the caller before the body is read. */
+/** Counts a request against the caller's bucket before the body is read. */
 const perUser =
   (buckets: TokenBuckets) =>
   ({ caller }: EarlyRequest<LimitedPerUser>): void =>

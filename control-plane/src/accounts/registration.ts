@@ -9,7 +9,7 @@ import { isInviteRedeemable, redeemInvite } from './invites/store.ts';
 import type { PasswordHasher } from './sign-in/password-hasher.ts';
 import { duplicateAccount, insertAccount } from './store.ts';
 
-/** Creates accounts on request of people. */
+/** Creates an account for a person who registers. */
 export interface Registration {
   /**
    * @throws ApiError validation_failed, registration_closed, invalid_invite, rate_limited (hash queue), conflict; in
@@ -26,13 +26,13 @@ export function createRegistration(platform: Platform, hasher: PasswordHasher): 
       const mode = await loadRegistrationMode(database.db);
       if (mode === 'closed') throw new ApiError('registration_closed');
       const codeHash = mode === 'invite_only' ? sha256Hex(fields.invite_code ?? '') : null;
-      // Cheap check before the expensive hash; the conditional increment below decides.
+      // A cheap check before the expensive hash. The conditional increment below makes the decision.
       if (codeHash !== null && !(await isInviteRedeemable(database.db, codeHash, clock.nowMs()))) {
         throw new ApiError('invalid_invite');
       }
       const passwordHash = await hasher.hash(account.password, { addressKey, knownDevice: false });
       const userId = random.uuid();
-      // On a refusal the rollback restores the invite's use.
+      // When the account is refused, the rollback restores the use of the invite.
       return onUniqueViolation(
         duplicateAccount,
         database.transaction(async (tx) => {

@@ -18,7 +18,7 @@ import { registerUserRoutes } from './users/routes.ts';
 
 const CLAIMED = 201;
 
-/** Registers the routes of sign-in, set-up and access, and those of the sub-folders. */
+/** Registers the routes of sign-in, set-up and access, and the routes of the sub-folders. */
 export function registerAccountsRoutes(
   server: Server,
   accounts: Accounts,
@@ -86,14 +86,16 @@ export function registerAccountsRoutes(
 
   server.handle('setup.complete', async () => ({ status: 200, body: await setup.complete() }));
 
-  /** Logs every successful claim; other attempts once a minute and address, while the instance is unclaimed. */
+  /**
+   * Logs every successful claim. While no administrator exists, other attempts are logged once per minute and address.
+   */
   async function logClaimAttempt(address: string, addressKey: string, status: number): Promise<void> {
     const claimed = status === CLAIMED;
     if (!claimed && (claimLog.tryTake(addressKey) > 0 || (await setup.status()).admin_exists)) return;
     logger.warn({ address, status }, 'accounts.claim_attempt');
   }
 
-  /** Limits the attempt, then checks the token. The body is not read yet. */
+  /** Limits the attempts, then checks the token before the body is read. */
   async function authorizeClaim(request: EarlyRequest<'setup.claim'>): Promise<void> {
     const { address, addressKey, headers, reply } = request;
     reply.raw.once('close', () => {

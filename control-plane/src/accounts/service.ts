@@ -32,23 +32,25 @@ import { createUsers, type Users } from './users/service.ts';
 export interface Accounts {
   /** The server's bearer check. */
   readonly authenticate: Authenticate;
-  /** Checked by the server after the bearer and before the role. */
+  /** Refuses a client that is too old. The server calls it after the bearer check and before the role check. */
   checkClientVersion(presented: string | undefined): void;
-  /** Whether a caller's token is still valid; for streams that outlive their request. */
+  /**
+   * Whether a caller's token is still valid; used by event streams, which stay open after the check of their request.
+   */
   isTokenLive(tokenId: string): Promise<boolean>;
   /** Whether a Cookie header opens the administrators' pages. */
   opensAdminPages(cookieHeader: string | undefined): Promise<boolean>;
   adminExists(): Promise<boolean>;
-  /** Who may register, at most 2 s old; null: the settings cannot be read. Never rejects. */
+  /** Who may register; the cached value is at most 2 s old. null: the settings cannot be read. Never rejects. */
   registrationMode(): Promise<InstanceSettings['registration_mode'] | null>;
   /**
-   * Ensures a way to an administrator: the account of the environment, or the setup token's file. Runs after
-   * migrations and seeds, before listening.
+   * Ensures that an administrator exists or can be created: from the environment's values, or with the setup token's
+   * file. Runs after migrations and seeds, before listening.
    * @throws when the environment's values are invalid, or the file cannot be written
    */
   boot(): Promise<void>;
   close(): void;
-  /** For this feature's routes. */
+  /** Services used by this feature's routes. */
   readonly services: AccountsServices;
 }
 
@@ -94,7 +96,7 @@ export function createAccounts(platform: Platform, deps: AccountsDeps): Accounts
     registrationMode: () =>
       deps.settings.current().then(
         (settings) => settings.registrationMode,
-        // Not logged here: /health already reports a database that does not answer.
+        // Not logged here, because /health already reports a database that does not answer.
         () => null,
       ),
     async boot() {

@@ -13,7 +13,7 @@ export function duplicateAccount(): ApiError {
   return new ApiError('conflict', { message: 'An account with this email or username exists.' });
 }
 
-/** A link to set a password becomes invalid with a new password, and when the account is disabled. */
+/** Column values that invalidate a link to set a password. A new password and the disabling of the account set them. */
 export const NO_RESET_LINK = { password_reset_hash: null, password_reset_expires_at: null } as const;
 
 /** Account columns for a sign-in. */
@@ -43,8 +43,8 @@ export async function findAccount(db: Executor, userId: string): Promise<Account
 }
 
 /**
- * Locks the account until the transaction ends, if its password is still the verified one: a sign-in with the old
- * password must not follow the change that revokes every token.
+ * Locks the account until the transaction ends, if its stored hash is still the verified one. A sign-in with the old
+ * password must not issue a token after a password change has revoked all tokens.
  */
 export async function lockVerifiedAccountShared(
   tx: Tx,
@@ -74,8 +74,8 @@ export async function replacePassword(
 }
 
 /**
- * Gives an account a reset link in place of its former one.
- * @returns false when there is no such account, or it is an internal one
+ * Stores a reset link for an account; a former link becomes invalid.
+ * @returns false when the account does not exist or is internal
  */
 export async function storeResetLink(
   tx: Tx,
@@ -90,7 +90,7 @@ export async function storeResetLink(
   return result.numUpdatedRows > 0n;
 }
 
-/** The enabled account whose link is live. */
+/** The enabled account with this live link. */
 export async function findByResetHash(
   db: Executor,
   tokenHash: string,
@@ -159,7 +159,10 @@ export async function adminExists(db: Executor): Promise<boolean> {
   return row !== undefined;
 }
 
-/** @throws the driver's unique violation on an email or a username that is taken; the transaction is then over */
+/**
+ * @throws the driver's unique violation on an email or a username that is taken; the transaction cannot continue after
+ *   it
+ */
 export async function insertAccount(
   tx: Tx,
   account: Pick<UsersTable, 'id' | 'email' | 'username' | 'password_hash' | 'role'> &
@@ -225,7 +228,7 @@ export interface LiveToken {
   email: string;
 }
 
-/** Not revoked, not expired, owner enabled. */
+/** Tokens that are not revoked and not expired, and whose owner is enabled. */
 function liveTokens(db: Executor, nowMs: number) {
   return db
     .selectFrom('auth_tokens')
@@ -236,8 +239,8 @@ function liveTokens(db: Executor, nowMs: number) {
 }
 
 /**
- * The token look-up of every request; requests of one turn share it.
- * @param now epoch milliseconds, called when the look-up begins
+ * The token look-up of every request; requests in the same turn of the event loop share one query.
+ * @param now epoch milliseconds, called when the query starts
  */
 export function liveTokenFinder(
   database: Database,
@@ -262,7 +265,7 @@ export function liveTokenFinder(
   });
 }
 
-/** Expiry of a valid token, epoch milliseconds; undefined when it is not valid. */
+/** Expiry of a valid token, epoch milliseconds; undefined for an invalid token. */
 export async function findLiveTokenExpiry(
   db: Executor,
   tokenId: string,
@@ -290,7 +293,7 @@ export async function isAdminPage(
   return row !== undefined;
 }
 
-/** Updates last_used_at of tokens whose stored value is old enough. */
+/** Sets last_used_at of those tokens whose stored value is at least minAgeMs old. */
 export async function touchTokens(
   db: Executor,
   tokenIds: readonly string[],
@@ -339,7 +342,7 @@ export async function revokeAllTokens(tx: Tx, userId: string, nowMs: number): Pr
 
 /**
  * Deletes tokens that were revoked, or expired before the given time.
- * @param limit most rows
+ * @param limit maximum deleted rows
  * @returns deleted rows (count)
  */
 export async function deleteDeadTokens(tx: Tx, expiredBeforeMs: number, limit: number): Promise<number> {

@@ -9,8 +9,8 @@ import { type ActivityRow, insertEntry, listEntries } from './store.ts';
 const MAX_DETAILS_BYTES = 4096;
 
 /**
- * The activity log: features write, administrators read. Owner: the control plane, which awaits settled() before it
- * closes the database; an entry is written after the answer to its operation.
+ * The activity log: features write, administrators read. An entry may be written after its operation was answered, so
+ * the control plane awaits settled() before it closes the database.
  */
 export interface ActivityLog extends Activity {
   /** A page of the log, newest first; next_cursor is the number of the last entry, null on the last page. */
@@ -19,7 +19,7 @@ export interface ActivityLog extends Activity {
 
 export function createActivity(deps: { database: Database; clock: Clock; logger: Logger }): ActivityLog {
   const { database, clock, logger } = deps;
-  /** As many as operations that the database is asked for at once. */
+  /** Writes that are not finished. Their number is bounded by the concurrent operations. */
   const underWay = new Set<Promise<void>>();
 
   async function write(...[actorUserId, action, targetId, details = {}]: Parameters<Activity['record']>) {

@@ -16,8 +16,8 @@ export async function listEntries(database: Database, filter: ActivityQuery): Pr
 }
 
 /**
- * The query of a page, exported for tests of its plan. It finds the numbers of the page first, mostly from an index
- * alone, and then reads only these rows with their actors' names.
+ * The query for one page, exported so that tests can check its query plan. It finds the numbers of the page first,
+ * mostly from an index alone, and then reads only these rows with their actors' names.
  */
 export function selectEntries(database: Pick<Database, 'db' | 'dialect'>, filter: ActivityQuery) {
   return database.db
@@ -46,9 +46,9 @@ function selectNumbers({ db, dialect }: Pick<Database, 'db' | 'dialect'>, filter
 }
 
 /**
- * Whether an entry has the text in its action, target or actor's name. Names are searched once, not per entry.
- * Actions and targets use the database's own case folding, which on SQLite covers ASCII only and costs a tenth of
- * full folding; no index helps on this long table.
+ * Whether an entry has the text in its action, target or actor's name. Actor names are searched once, not per entry.
+ * Actions and targets use the database's own case folding, which covers only ASCII on SQLite. Full folding costs ten
+ * times as much, and no index can speed up this search on a long table.
  */
 function mentions(text: string, dialect: Database['dialect']): RawBuilder<SqlBool> {
   const like = dialect === 'postgres' ? sql`ilike` : sql`like`;
@@ -59,18 +59,18 @@ function mentions(text: string, dialect: Database['dialect']): RawBuilder<SqlBoo
 }
 
 /**
- * SQLite scans the log backwards by number and would read to its start for an incomplete page. The lowest number
- * since then, read from the index of times, ends the scan. The plus sign keeps SQLite from finding that number by the
- * same scan. Postgres chooses the index of times from its statistics.
+ * SQLite scans the log backwards by number and would read to its start for an incomplete page. A lower bound ends the
+ * scan: the lowest number since the given time, read from the index on created_at. The plus sign keeps SQLite from
+ * finding this bound by the same scan. Postgres chooses the index on created_at from its statistics.
  */
 function numberedSince(sinceMs: number): RawBuilder<SqlBool> {
   return sql<SqlBool>`activity.id >= (select min(+id) from activity where created_at >= ${sinceMs})`;
 }
 
-/** Sorts after every continuation of a prefix. */
+/** Prefix + LAST_CHARACTER sorts after every text with this prefix. */
 const LAST_CHARACTER = '\u{10FFFF}';
 
-/** A prefix as a range of bytes, which uses an index; `like` uses none on either database. */
+/** Matches a prefix as a range of bytes, because a range uses an index; `like` uses none on either database. */
 function actionStartsWith(prefix: string, dialect: Database['dialect']): RawBuilder<SqlBool> {
   const action =
     dialect === 'postgres' ? sql`activity.action collate "C"` : sql`activity.action collate binary`;

@@ -1,6 +1,6 @@
 import { fileTypeFromBuffer } from 'file-type';
 
-/** Accepted picture types by asset extension. */
+/** Media types of accepted pictures, by the extension of the asset's name. */
 const MEDIA_TYPES = { jpg: 'image/jpeg', png: 'image/png', webp: 'image/webp' } as const;
 type Extension = keyof typeof MEDIA_TYPES;
 export type PictureType = (typeof MEDIA_TYPES)[Extension];
@@ -31,11 +31,12 @@ export interface Sniffed {
 }
 
 /**
- * The picture type from the bytes' signature, independent of header and name. No decoder runs here.
- * @returns null for other types than JPEG, PNG, WebP; an animated PNG is refused
+ * Detects the picture type from the signature in the bytes. The Content-Type header and the file name are ignored, and
+ * no decoder runs here.
+ * @returns null for types other than JPEG, PNG and WebP, and for an animated PNG
  */
 export async function sniffPicture(bytes: Uint8Array): Promise<Sniffed | null> {
-  // A file with wrong inner lengths stops the parser and counts as no picture.
+  // The parser throws on a file with wrong inner lengths; such a file is not a picture.
   const found = await fileTypeFromBuffer(bytes).catch(() => undefined);
   const extension = Object.entries(MEDIA_TYPES).find(([, type]) => type === found?.mime)?.[0];
   return extension === undefined

@@ -11,11 +11,14 @@ import { type Asset, isAsset, type Sniffed } from './asset.ts';
 /** A blob that is protected until its writer has stored the reference. */
 export interface PinnedBlob {
   asset: Asset;
-  /** Call after the record is committed or abandoned; afterwards only references protect the blob. */
+  /**
+   * Call this after the record was committed or abandoned. Afterwards only a record that refers to the blob protects
+   * it.
+   */
   release(): void;
 }
 
-/** An open file for an answer. */
+/** An open file, ready to be sent. */
 export interface OpenedBlob {
   file: FileHandle;
   sizeBytes: number;
@@ -28,30 +31,31 @@ export interface OpenedBlob {
  *     <folder>/sizes/3f/3f…9a.jpg.300  WebP of 300 pixels width; empty: cannot be made
  *     <folder>/partial/…               incomplete files
  *
- * A file is written under another name, flushed and renamed, so it is complete or missing. A reader with an open file
- * can read it to the end during a removal. A removal and a new writer of the same blob cannot race: the writer pins
- * before it looks, and the removal checks for pins in the turn in which it starts to unlink.
+ * A file is written under a temporary name, flushed and renamed, so it is either complete or missing. A reader with an
+ * open file can finish reading although the file is removed. A removal cannot race with a new writer of the same blob:
+ * the writer pins the blob before it checks whether the file exists. The removal checks the pins and starts the unlink
+ * without an await between them.
  *
- * A file system error is 503 for the caller; the reason is logged.
+ * A file system error becomes ApiError 503 for the caller, and its reason is logged.
  */
 export interface BlobStore {
   /** @throws ApiError 503 when the folder is not writable */
   ensureUsable(): Promise<void>;
   put(bytes: Uint8Array, sniffed: Sniffed): Promise<PinnedBlob>;
   has(asset: Asset): Promise<boolean>;
-  /** null: no such blob. */
+  /** null: the blob does not exist. */
   open(asset: Asset): Promise<OpenedBlob | null>;
-  /** null: no such blob. */
+  /** null: the blob does not exist. */
   read(asset: Asset): Promise<Buffer | null>;
-  /** null: not made yet. sizeBytes 0: cannot be made. */
+  /** null: the size was not made yet. sizeBytes 0: it cannot be made. */
   openSize(asset: Asset, width: ArtworkWidth): Promise<OpenedBlob | null>;
   /** @param bytes null: stores that the size cannot be made */
   putSize(asset: Asset, width: ArtworkWidth, bytes: Uint8Array | null): Promise<void>;
   /** Stored assets, one shard of the folder at a time. */
   list(): AsyncGenerator<Asset[]>;
   /**
-   * Removes a blob and its sizes, unless it is pinned or `isReferenced` says yes.
-   * @returns whether it was removed
+   * Removes a blob and its sizes, unless it is pinned or `isReferenced` resolves to true.
+   * @returns whether the blob was removed
    */
   removeOrphan(asset: Asset, isReferenced: () => Promise<boolean>): Promise<boolean>;
   /** Removes leftovers of a crash: incomplete files, and sizes of missing blobs. */
@@ -68,7 +72,7 @@ export function createBlobStore(
   deps: {
     random: Random;
     logger: Logger;
-    /** Time in which another replica may still write a file or store its name. */
+    /** Files younger than this are kept, because another replica may still be writing them or storing their names. */
     keepYoung?: { forMs: number; clock: Clock };
   },
 ): BlobStore {
@@ -146,7 +150,7 @@ export function createBlobStore(
     }
   }
 
-  /** Another replica may be about to use it. */
+  /** Another replica may be about to use a young file. */
   async function isYoung(file: string, { forMs, clock }: NonNullable<typeof keepYoung>): Promise<boolean> {
     const known = await stat(file).catch(() => null);
     return known !== null && Math.abs(clock.nowMs() - known.mtimeMs) < forMs;
@@ -159,7 +163,7 @@ export function createBlobStore(
       (await isReferenced())
     )
       return false;
-    // No await between this check and the unlink: a later pin waits for the removal.
+    // There is no await between this check and the unlink, so a later pin waits for the removal.
     if (pins.of(asset) > 0) return false;
     await rm(fileOf(asset), { force: true });
     const sizes = path.join(sizesFolder, asset.slice(0, 2));
@@ -234,7 +238,7 @@ async function exists(file: string): Promise<boolean> {
   }
 }
 
-/** null: missing file. */
+/** null: the file is missing. */
 async function readWhole(file: string): Promise<Buffer | null> {
   try {
     return await readFile(file);
@@ -244,7 +248,7 @@ async function readWhole(file: string): Promise<Buffer | null> {
   }
 }
 
-/** Names in a folder; empty if missing. */
+/** Names in a folder; empty if the folder is missing. */
 async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
@@ -254,7 +258,7 @@ async function namesIn(folder: string): Promise<string[]> {
   }
 }
 
-/** Makes a rename survive a power failure. */
+/** Flushes the folder, so that a rename survives a power failure. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

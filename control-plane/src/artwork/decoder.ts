@@ -1,18 +1,24 @@
 import pLimit from 'p-limit';
 import type Sharp from 'sharp';
 
-/** Slightly above 8K. A picture that claims more pixels is not decoded, because a few bytes can claim any size. */
+/**
+ * Slightly above 8K. A picture that claims more pixels is not decoded, because a header of a few bytes can claim any
+ * size.
+ */
 export const MAX_PIXELS = 8192 * 4608;
 /** A taller picture would exceed the limits of WebP. */
 const MAX_HEIGHT_PER_WIDTH = 4;
-/** Time limit for one picture. Ordinary ones take a tenth of a second. */
+/** Time limit for one picture. An ordinary picture takes a tenth of a second. */
 const TIMEOUT_SECS = 10;
 /**
- * Scans of a progressive JPEG (count). Ordinary ones have ten. The library walks the whole picture for each of them
- * before it checks its time limit: 32 ms for the most pixels (one core), and 254 kB may have 2,646 of them.
+ * Maximum scans of a progressive JPEG; an ordinary one has ten. For each scan the library walks the whole picture
+ * before it checks its time limit. That took 32 ms for the most pixels on one core, and 254 kB can contain 2,646 scans.
  */
 const MAX_SCANS = 200;
-/** Concurrent pictures. Decoding shares its threads with password hashing and name look-ups. */
+/**
+ * Maximum pictures that are decoded at the same time. Decoding shares its threads with password hashing and name
+ * look-ups.
+ */
 const MAX_AT_ONCE = 2;
 
 /** The only loaders that run on untrusted bytes, and only from memory. */
@@ -20,7 +26,7 @@ const LOADERS = ['VipsForeignLoadJpegBuffer', 'VipsForeignLoadPngBuffer', 'VipsF
 
 let library: Promise<typeof Sharp> | null = null;
 
-/** Loaded with the first picture: 20 MB of native code that many starts do not need. */
+/** The library is loaded with the first picture, because many processes never need its 20 MB of native code. */
 function loadSharp(): Promise<typeof Sharp> {
   library ??= import('sharp').then(({ default: sharp }) => {
     sharp.block({ operation: ['VipsForeignLoad'] });
@@ -54,7 +60,7 @@ function pixelsOfPng(bytes: Uint8Array): number | null {
 
 const SCAN = Buffer.from([0xff, 0xda]);
 
-/** Whether a JPEG has too many scans. Two bytes of its metadata may be mistaken for a scan, once in 65,536. */
+/** Whether a JPEG has too many scans. Metadata bytes can look like a scan: on average one pair of bytes in 65,536. */
 function hasTooManyScans(bytes: Uint8Array): boolean {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (view.length < 2 || view.readUInt16BE(0) !== 0xffd8) return false;
@@ -85,7 +91,7 @@ export function createDecoder(): Decoder {
   }
 
   async function isTooLarge(bytes: Uint8Array): Promise<boolean> {
-    // The library refuses to read the headers of the largest pictures.
+    // The library refuses to read the headers of the largest PNG pictures, so their pixels are counted here.
     const claimed = pixelsOfPng(bytes);
     if (claimed !== null) return claimed > MAX_PIXELS;
     const sharp = await loadSharp();
@@ -93,7 +99,7 @@ export function createDecoder(): Decoder {
       const { width, height, pages = 1 } = await sharp(bytes, { limitInputPixels: false }).metadata();
       return width * height * pages > MAX_PIXELS;
     } catch {
-      // An unreadable header claims nothing, and its picture is never decoded.
+      // Accept an unreadable header: its picture is never decoded.
       return false;
     }
   }

@@ -6,10 +6,10 @@ import { type Asset, assetOfPath, pathOfAsset } from './asset.ts';
 import { ATTRIBUTION, PROVIDER_NAME, type Title } from './fetch/steamgriddb.ts';
 
 export type RecordRow = Selectable<ArtworkRecordsTable>;
-/** A record without app and time. */
+/** The fields of a record without the app's id and the time. */
 export type RecordFields = Omit<RecordRow, 'app_id' | 'updated_at'>;
 
-/** Stored pictures by crop; a missing crop has none. */
+/** Stored pictures by crop. A missing key: the crop has no picture. */
 export type Pictures = { [Crop in ArtworkCrop]?: Asset | undefined };
 
 const titleColumns = ({ ref, name }: Title) =>
@@ -23,7 +23,7 @@ const UNMATCHED = { provider: '', provider_ref: '', matched_name: '', attributio
 
 const pathOrNull = (asset: Asset | undefined) => (asset === undefined ? null : pathOfAsset(asset));
 
-/** Record of an automatic match. @param match null: looked up without a result */
+/** Record of an automatic match. @param match null: the look-up found nothing */
 export function matchedRecord(match: { title: Title; pictures: Pictures } | null): RecordFields {
   if (match === null) return { source: 'none', ...UNMATCHED, tile_url: null, hero_url: null, locked: 0 };
   const { tile, hero } = match.pictures;
@@ -47,7 +47,7 @@ export function pickedRecord(title: Title, { tile, hero }: Pictures): RecordFiel
   };
 }
 
-/** Record with an administrator's own pictures; other crops stay. */
+/** Record with an administrator's own pictures; a crop without a new picture keeps its old one. */
 export function ownRecord(former: RecordRow | null, { tile, hero }: Pictures): RecordFields {
   return {
     source: 'manual',
@@ -59,8 +59,8 @@ export function ownRecord(former: RecordRow | null, { tile, hero }: Pictures): R
 }
 
 /**
- * The app's cover with a record. Without a tile, an address that an administrator entered stays, and a picture of a
- * former record is removed.
+ * The app's cover after a record is written. If the record has no tile, an address that an administrator entered stays,
+ * and a picture from a former record is removed.
  */
 export function coverUnder(record: RecordFields, formerCover: string | null): string | null {
   return record.tile_url ?? (assetOfPath(formerCover) === null ? formerCover : null);

@@ -14,11 +14,11 @@ export interface NewPictures {
   hero?: FetchedPicture | null;
 }
 
-/** The only writer of records: blobs first, then record and app in one transaction. */
+/** The only writer of records. It writes the blobs first, then the record and the app in one transaction. */
 export interface Recorder {
   /**
-   * @param decide runs in the transaction with the app locked: the new record from the former one and the new
-   *   pictures' assets; null changes nothing. May throw a refusal.
+   * @param decide runs in the transaction with the app locked: it returns the new record from the former record and the
+   *   assets of the new pictures. null changes nothing. It may throw a refusal.
    * @param first first step of the transaction
    * @returns the record; null if `decide` returned null
    * @throws ApiError not_found when the app was deleted
@@ -29,7 +29,7 @@ export interface Recorder {
     decide: (former: RecordRow | null, assets: Pictures) => RecordFields | null,
     first?: (tx: Tx) => Promise<void>,
   ): Promise<RecordRow | null>;
-  /** Removes record and pictures from the app; a sweep removes the blobs. @throws ApiError not_found */
+  /** Removes the record and the pictures from the app. A later sweep removes the blobs. @throws ApiError not_found */
   clear(appId: string): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export function createRecorder(platform: Platform, blobs: BlobStore): Recorder {
 
   return {
     async write(appId, pictures, decide, first) {
-      // Held until the commit, otherwise the sweep could remove blobs without a reference.
+      // Pinned until the commit; otherwise the sweep could remove the new blobs, which no record refers to yet.
       const pinned: PinnedBlob[] = [];
       const keep = async (picture: FetchedPicture | null | undefined): Promise<Asset | undefined> => {
         if (!picture) return undefined;

@@ -28,23 +28,23 @@ import { createSizes } from './sizes.ts';
 import * as store from './store.ts';
 import { registerSweeps } from './sweeps.ts';
 
-/** Titles of a search; each costs a call for its thumbnail. */
+/** Maximum titles of a search. Each title costs one provider call for its thumbnail. */
 const MAX_CANDIDATES = 8;
 const THUMB_WIDTH = 160;
-/** WebP quality of 100. Chosen, not measured: a thumbnail is looked at once. */
+/** WebP quality (1 to 100). Chosen, not measured: a thumbnail is shown only in one search result. */
 const THUMB_QUALITY = 60;
 const MAX_THUMB_SOURCE_BYTES = 1024 * 1024;
 /** Longest data URL (characters). */
 const MAX_THUMB_CHARACTERS = 32 * 1024;
 const THUMB_DEADLINE_MS = 10 * SECOND_MS;
-/** Half of the candidates, so that a search takes two rounds and decodes four pictures at most at a time. */
+/** Half of the candidates: a search fetches them in two rounds and decodes at most four pictures at the same time. */
 const THUMBS_AT_ONCE = 4;
 
-/** Replacements of tests for the network. */
+/** Tests replace the provider and its network policy with these fields. */
 export interface ArtworkDeps {
   secrets: Secrets;
   policy?: ArtworkPolicy;
-  /** A key without a stored secret; its origin is `static`. */
+  /** A key that needs no stored secret; the API reports its origin as `static`. */
   providerKey?: string;
 }
 
@@ -69,7 +69,7 @@ export interface Artwork {
   reresolve(actor: Caller, force: boolean): Promise<Success<'artwork.reresolve'>>;
   /** Sweeps orphans once. Never rejects. */
   start(): Promise<void>;
-  /** Aborts provider calls and their waiters. */
+  /** Aborts running and waiting provider calls. */
   close(): void;
 }
 
@@ -204,7 +204,8 @@ export function createArtwork(platform: Platform, deps: ArtworkDeps): Artwork {
           const withThumbs = [];
           for (const { ref, name } of titles.slice(0, MAX_CANDIDATES)) {
             const picture = (await provider.listTiles(ref))[0];
-            // Thumbnails are fetched while the next title is requested; the provider's pauses apply above.
+            // The thumbnail is fetched while the next title is requested. The pauses between provider calls do not
+            // apply to thumbnails.
             withThumbs.push({ ref, name, picture, data: thumbDataOrNull(picture) });
           }
           return Promise.all(
@@ -261,7 +262,7 @@ export function createArtwork(platform: Platform, deps: ArtworkDeps): Artwork {
 
 const picturesOf = (found: FoundArt | null) => ({ tile: found?.tile ?? null, hero: found?.hero ?? null });
 
-/** @throws ApiError provider_unavailable in place of the provider's errors */
+/** @throws ApiError provider_unavailable instead of ProviderUnavailable */
 async function refusingProvider<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

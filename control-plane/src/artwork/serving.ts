@@ -6,7 +6,7 @@ import { isAsset, typeOfAsset } from './asset.ts';
 import type { BlobStore } from './blobs.ts';
 import type { Sizes } from './sizes.ts';
 
-/** An asset of an answer; null bytes: not modified. */
+/** An asset to send. bytes null: the client's copy is still valid (304). */
 export interface ServedAsset {
   bytes: Readable | null;
   headers: Record<string, string>;
@@ -27,8 +27,8 @@ export interface Serving {
 }
 
 /**
- * The name is the hash of the bytes, so an answer never expires. The bytes are untrusted: opened as a page they can
- * run and load nothing, and browsers do not sniff another type.
+ * The name is the hash of the bytes, so an answer never expires. The bytes are untrusted: a browser that opens them as
+ * a page runs no script and loads nothing, and does not guess another type.
  */
 const HEADERS = {
   'cache-control': 'public, max-age=31536000, immutable',
@@ -44,7 +44,7 @@ export function createServing(blobs: BlobStore, sizes: Sizes): Serving {
       const headers = { ...HEADERS, etag };
       if (matchesEtag(ifNoneMatch, etag)) return { bytes: null, headers };
       const size = width === undefined ? null : await sizes.open(asset, width);
-      // Opened last, so that a request that waits for a size holds no descriptor.
+      // The original is opened last, so that a request that waits for a size keeps no file descriptor open.
       const found = size ?? (await blobs.open(asset));
       if (found === null) throw new ApiError('not_found');
       return {

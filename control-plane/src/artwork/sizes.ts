@@ -6,23 +6,23 @@ import type { BlobStore, OpenedBlob } from './blobs.ts';
 import type { Decoder } from './decoder.ts';
 
 const QUALITY = 80;
-/** Concurrent sizes; each holds the bytes of its picture. */
+/** Maximum sizes that are made at the same time; each keeps its whole picture in memory. */
 const MAX_AT_ONCE = 2;
-/** Waiting sizes, a few bytes each: 300 apps seen for the first time in every width. */
+/** Maximum waiting sizes, a few bytes each. Enough when people see 300 new apps in every width. */
 const MAX_WAITING = 1_000;
 
-/** Widths of an asset, each made once on first demand. */
+/** Stored sizes of assets. Each size is made once, when it is first requested. */
 export interface Sizes {
   /**
-   * @returns null when the picture cannot be decoded or is missing; then serve the original
-   * @throws ApiError 503 when too many wait
+   * @returns null when the picture cannot be decoded or is missing; the caller then serves the original
+   * @throws ApiError 503 when too many sizes wait
    */
   open(asset: Asset, width: ArtworkWidth): Promise<OpenedBlob | null>;
 }
 
 export function createSizes(blobs: BlobStore, decoder: Decoder): Sizes {
   const limit = pLimit(MAX_AT_ONCE);
-  /** By asset and width. Concurrent requests for one size are coalesced. */
+  /** Sizes in progress, by asset and width. Concurrent requests for one size are coalesced. */
   const underWay = new Map<string, Promise<void>>();
 
   async function make(asset: Asset, width: ArtworkWidth): Promise<void> {

@@ -3,7 +3,7 @@ import type { Executor, Tx } from '../platform/database/index.ts';
 import type { AppsTable } from '../platform/database/tables/catalog.ts';
 import type { RecordRow } from './record.ts';
 
-/** App columns for the look-up. */
+/** App columns that a look-up needs. */
 const APP_COLUMNS = ['id', 'name', 'kind', 'external_source', 'external_id', 'cover_url'] as const;
 export type ArtworkApp = Pick<Selectable<AppsTable>, (typeof APP_COLUMNS)[number]>;
 
@@ -12,7 +12,7 @@ export async function findApp(db: Executor, appId: string): Promise<ArtworkApp |
   return row ?? null;
 }
 
-/** Locks the app's row until the transaction ends; required for writing its record. */
+/** Locks the app's row until the transaction ends; call this before writing the app's record. */
 export async function lockApp(tx: Tx, appId: string): Promise<ArtworkApp | null> {
   const query = tx.selectFrom('apps').select(APP_COLUMNS).where('id', '=', appId);
   return (await query.forNoKeyUpdate().executeTakeFirst()) ?? null;
@@ -81,7 +81,7 @@ export async function isReferenced(db: Executor, path: string): Promise<boolean>
   return row !== undefined;
 }
 
-/** Which of the paths a record refers to. @param paths a few hundred at most */
+/** The paths that a record refers to. @param paths a few hundred at most */
 export async function findReferenced(db: Executor, paths: readonly string[]): Promise<Set<string>> {
   if (paths.length === 0) return new Set();
   const rows = await db

@@ -5,10 +5,10 @@ import type { Availability } from './fetch/availability.ts';
 import type { Resolver } from './fetch/resolver.ts';
 import { findReferenced, isReferenced } from './store.ts';
 
-/** Paths of one query. */
+/** Maximum paths per query. */
 const BATCH = 200;
 
-/** Registers the two jobs: look up pictures, and remove orphans. */
+/** Registers the two jobs that look up pictures and remove orphaned blobs. */
 export function registerSweeps(
   platform: Platform,
   deps: {

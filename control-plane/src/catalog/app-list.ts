@@ -9,25 +9,25 @@ import { nextCursor, readCursor } from './paging.ts';
 import { toListItem } from './record.ts';
 import { findEnabledApps, listEnabledApps, listEntitledApps, loadGrants, type Page } from './store.ts';
 
-/** Bounds of the cached answers: count and total bytes. Chosen, not measured. */
+/** Limits of the cached answers: their number and their total bytes. Chosen, not measured. */
 const MAX_BODIES = 2_000;
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
-/** Accounts whose list of apps is cached. Chosen, not measured. */
+/** Maximum accounts whose entitlements and favourites are cached. Chosen, not measured. */
 const MAX_READERS = 10_000;
-/** Enabled apps up to which the catalog is cached; each page of a larger catalog is read separately. */
+/** The catalog is cached up to this number of enabled apps. Pages of a larger catalog are read one by one. */
 const MAX_APPS = 10_000;
-/** Restarts of one request because the catalog changed during its read. */
+/** Maximum restarts of one request because another request replaced the catalog during its read. */
 const MAX_STARTS = 4;
 
 /** The cached list of apps. */
 export interface AppList {
-  /** JSON of one page of the user's apps. @throws ApiError 400 for a foreign cursor */
+  /** JSON of one page of the user's apps. @throws ApiError 400 for a cursor that this list did not return */
   body(userId: string, query: { limit: number; cursor?: string | undefined }): Promise<CachedBody>;
 }
 
 /**
- * Caches finished pages by user, and the catalog for all users. Each request first reads the changes, so a cached
- * page may be newer than the request, never older.
+ * Caches finished pages by user, and the catalog for all users. Each request first reads the changes, so a cached page
+ * is never older than the request.
  * @param maxApps cached enabled apps
  */
 export function createAppList(
@@ -54,7 +54,7 @@ export function createAppList(
       deps.loadDisplayStreams(database.db),
     ]);
     const catalog = new ListedCatalog(version, apps, displayStreams, maxApps);
-    // After a complete read it is unknown whose lists have changed, so all cached readers are dropped.
+    // A complete read does not show whose lists have changed, so all cached readers are dropped.
     readers.clear();
     kept = catalog;
     return catalog;
@@ -81,12 +81,12 @@ export function createAppList(
       loadFavourites(database.db, userId),
     ]);
     const reader = { grants, favourites };
-    // A change in between may concern this user.
+    // Do not cache the reader after a change during the read, because the change may concern this user.
     if (catalog === kept && catalog.version === version) readers.set(userId, reader);
     return reader;
   }
 
-  /** Reads changed apps again. */
+  /** Reads the changed apps from the database again. */
   async function refresh(catalog: ListedCatalog): Promise<void> {
     if (catalog.outdated.size === 0) return;
     await Promise.all(
@@ -131,7 +131,7 @@ export function createAppList(
   };
 }
 
-/** A finished page with its sources; valid while they are. */
+/** A finished page with the versions of its sources. It is valid while they are current. */
 interface KeptPage {
   readonly catalog: ListedCatalog;
   /** Version of the catalog before the page was read. */

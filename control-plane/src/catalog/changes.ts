@@ -3,20 +3,21 @@ import { coalesceReads, type Database, type Executor, type Tx } from '../platfor
 /** Scope of a write: lists with one app, the list of one user, or all lists. */
 export type CatalogChange = { appId: string } | { userId: string } | 'everything';
 
-/** A change as cache owners read it. */
+/** A stored change, for the caches that follow the catalog. */
 export interface RecordedChange {
   readonly version: number;
   readonly change: CatalogChange;
 }
 
-/** Readable changes; a process that missed more rebuilds everything. */
+/** Maximum changes that can be read back. A process that missed more of them rebuilds its cache. */
 export const MAX_CHANGES = 256;
-/** Old changes are deleted in batches: a delete with each write would double its cost. */
+/** Old changes are deleted in batches: a delete with each write would double the cost of the write. */
 const PRUNE_EVERY = 64;
 
 /**
- * Notes a change of app lists under the next catalog version. Call in the writing transaction: it locks the version's
- * row until its end, so versions commit in order without gaps, and readers see write and version together.
+ * Stores a change of app lists under the next catalog version. Call this in the transaction that writes the change. It
+ * locks the row of the version until the transaction ends. Versions are therefore committed in order and without gaps,
+ * and readers see the write together with its version.
  */
 export async function recordCatalogChange(tx: Tx, change: CatalogChange): Promise<void> {
   const { version } = await tx
@@ -47,9 +48,10 @@ export async function loadVersion(db: Executor): Promise<number> {
 }
 
 /**
- * Reads the changes after a version. Callers of one turn share the query, so each must skip known changes.
- * @param since called when the query begins
- * @returns in order; null when older changes may be deleted
+ * Reads the changes after a version. Callers in the same turn of the event loop share the query, so each caller must
+ * skip changes that it already knows.
+ * @param since called when the query starts
+ * @returns the changes in order; null when some of them may already be deleted
  */
 export function changesReader(
   database: Database,

@@ -4,14 +4,14 @@ import type { DisplayStreams } from './deps.ts';
 import { type ListRow, toListItem } from './record.ts';
 import type { ListingFacts, Page } from './store.ts';
 
-/** A user's own part of a list. */
+/** A user's part of the list: entitlements and favourites. */
 export interface Reader {
-  /** Apps of the user's own entitlements. */
+  /** Ids of the apps in the user's own entitlements. */
   readonly grants: ReadonlySet<string>;
   readonly favourites: ReadonlySet<string>;
 }
 
-/** An app in lists. */
+/** A cached app of the lists. */
 class ListedApp {
   readonly id: string;
   readonly facts: ListingFacts;
@@ -25,7 +25,7 @@ class ListedApp {
     this.#item = toListItem(row, { favourite: false, displayStream: displayStreams(row) });
   }
 
-  /** JSON of the item with a comma. */
+  /** JSON of the app's list item, followed by a comma. */
   bytes(favourite: boolean): Buffer {
     if (favourite) {
       this.#marked ??= bytesOf({ ...this.#item, favourite });
@@ -41,30 +41,30 @@ class ListedApp {
   }
 }
 
-/** JSON of an item with a comma. */
+/** JSON of a list item, followed by a comma. */
 export const bytesOf = (item: AppListItem): Buffer => Buffer.from(`${JSON.stringify(item)},`);
 
 type FoundApp = { row: ListRow; facts: ListingFacts };
 
 /**
- * The enabled apps at a version, advanced by later changes. Pure: a changed app is outdated until the caller brings
- * its stored values.
+ * The enabled apps at one catalog version; later changes advance it. Pure: a changed app stays marked as outdated until
+ * the caller passes its stored values to bring().
  */
 export class ListedCatalog {
   readonly displayStreams: DisplayStreams;
-  /** Too many apps to cache; then only versions are tracked. */
+  /** Whether there are too many apps to cache; then only versions are tracked. */
   readonly large: boolean;
   readonly #maxApps: number;
   readonly #newestFirst: ListedApp[];
   readonly #byId: Map<string, ListedApp>;
-  /** Changed apps that were not read again, with the version of the change. */
+  /** Changed apps that were not read again yet, with the version of the change. */
   readonly #outdated = new Map<string, number>();
   #version: number;
   #appsChangedAt: number;
 
   /**
-   * @param version read before the other values
-   * @param apps null: more than `maxApps`
+   * @param version the version was read before the other values
+   * @param apps null: there are more than `maxApps` apps
    */
   constructor(
     version: number,
@@ -87,7 +87,7 @@ export class ListedCatalog {
     return this.#version;
   }
 
-  /** Version since which only lists of single users have changed. */
+  /** Version of the last change that concerned more than one user's list. */
   get appsChangedAt(): number {
     return this.#appsChangedAt;
   }
@@ -96,11 +96,7 @@ export class ListedCatalog {
     return this.#outdated;
   }
 
-  /**
-   * Applies changes; known ones are skipped.
-   * @param onUser called with the user of a single-user change
-   * @returns false when the catalog must be read again
-   */
+  /** Applies changes. Changes up to the current version are skipped. */
   advance(changes: readonly RecordedChange[], onUser: (userId: string) => void): boolean {
     for (const { version, change } of changes) {
       if (version <= this.#version) continue;
@@ -117,9 +113,9 @@ export class ListedCatalog {
   }
 
   /**
-   * Puts an app at its current place, unless it was updated in the meantime.
-   * @param seen version of the change after which it was read
-   * @param found undefined: deleted or disabled
+   * Puts an app at its current place, unless a concurrent call has already put it there.
+   * @param seen version of the change after which the app was read
+   * @param found undefined: the app is deleted or disabled
    */
   bring(appId: string, seen: number, found: FoundApp | undefined): void {
     const changedAt = this.#outdated.get(appId);
@@ -135,7 +131,9 @@ export class ListedCatalog {
     this.#byId.set(appId, app);
   }
 
-  /** Place of an app by binary search: a scan of thousands takes longer than rebuilding a page. */
+  /**
+   * Index of an app, found by binary search, because a scan of thousands of apps takes longer than rebuilding a page.
+   */
   #placeOf(app: ListedApp): number {
     let from = 0;
     let to = this.#newestFirst.length;
@@ -147,7 +145,7 @@ export class ListedCatalog {
     return from;
   }
 
-  /** JSON of the page's items, each with a comma, plus one more if a next page exists. */
+  /** JSON of the page's items, each followed by a comma. One extra item shows that a next page exists. */
   page(reader: Reader, { offset, limit }: Page): Buffer[] {
     const found: Buffer[] = [];
     let skipped = 0;

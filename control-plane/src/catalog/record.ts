@@ -6,7 +6,7 @@ import type { AppFields } from './rules/app-rules.ts';
 
 export type AppRow = Selectable<AppsTable>;
 
-/** Columns of these fields. */
+/** Database columns for the fields of an app. */
 export function toColumns(fields: AppFields) {
   return {
     ...fields,
@@ -34,14 +34,14 @@ export function toFields({
   };
 }
 
-/** Values of an app's view from other tables. */
+/** Values that an app's view needs from other tables. */
 export interface ListExtras {
   favourite: boolean;
-  /** Stream of a launch without a choice; null: the app's own numbers. */
+  /** Stream of a launch when the person chose no profile; null: the app's own numbers apply. */
   displayStream: AppListItem['display_stream'] | null;
 }
 
-/** Columns of a person's list; runtime_spec is excluded because it may be long. */
+/** Columns that a person's list shows; runtime_spec is excluded because it may be long. */
 export const LIST_COLUMNS = [
   'id',
   'name',
@@ -63,7 +63,7 @@ export const LIST_COLUMNS = [
 
 export type ListRow = Pick<AppRow, (typeof LIST_COLUMNS)[number]>;
 
-/** The app's stream without a launch profile. */
+/** The app's own stream numbers, used when no launch profile applies. */
 export function ownStream(row: ListRow): AppListItem['display_stream'] {
   return {
     width: row.default_width,
@@ -73,7 +73,7 @@ export function ownStream(row: ListRow): AppListItem['display_stream'] {
   };
 }
 
-/** An app's record for people. */
+/** An app's record in a person's list. */
 export function toListItem(row: ListRow, { favourite, displayStream }: ListExtras): AppListItem {
   return {
     id: row.id,
@@ -97,7 +97,7 @@ export function toListItem(row: ListRow, { favourite, displayStream }: ListExtra
   };
 }
 
-/** Values of an administrator's view from other tables. */
+/** Values that an administrator's view needs from other tables. */
 export interface AdminExtras extends ListExtras {
   launchableProfileIds: readonly string[];
   sessions30d: number;

@@ -7,7 +7,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { NewAppAudience } from './rules/app-rules.ts';
 import * as store from './store.ts';
 
-/** An unusable seed file; the message names the entry. Stops the boot. */
+/** The seed file is unusable, which stops the boot. The message names the entry. */
 export class SeedRefused extends Error {
   constructor(file: string, why: string, cause?: unknown) {
     super(`SERVICE_SEED_FILE ${file}: ${why}`, { cause });
@@ -18,9 +18,9 @@ export class SeedRefused extends Error {
 type Insert = (tx: Tx, body: Body<'apps.create'>, audience: NewAppAudience) => Promise<string>;
 
 /**
- * Fills an empty catalog of an unclaimed instance, all entries or none. With an app or administrator the file is not
- * opened.
- * @param file null: not configured
+ * Fills the empty catalog of an unclaimed instance with all entries or none. If an app or an administrator exists, the
+ * file is not opened.
+ * @param file null: no file is configured
  * @throws SeedRefused
  */
 export async function applySeedFile(platform: Platform, file: string | null, insert: Insert): Promise<void> {

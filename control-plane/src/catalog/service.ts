@@ -36,7 +36,7 @@ import { applySeedFile } from './seed.ts';
 import * as store from './store.ts';
 
 const SESSIONS_WINDOW_MS = 30 * DAY_MS;
-/** Tiles named by a refused delete. */
+/** Maximum tiles that a refused delete lists. */
 const MAX_LISTED_TILES = 200;
 
 type CreateBody = Body<'apps.create'>;
@@ -46,9 +46,9 @@ export interface Catalog {
   presets: Presets;
   favourites: Favourites;
   highlights: Highlights;
-  /** JSON of one page of the caller's apps, cached per user. @throws 400 cursor */
+  /** JSON of one page of the caller's apps, cached per user. @throws 400 for an invalid cursor */
   listBody(userId: string, query: { limit: number; cursor?: string | undefined }): Promise<CachedBody>;
-  /** @throws 404 for a person when unknown, disabled or not entitled; for an administrator when unknown */
+  /** @throws 404 for a person: the app is unknown, disabled or not entitled; for an administrator: it is unknown */
   read(caller: Caller, appId: string): Promise<AdminApp | AppListItem>;
   listAll(
     adminId: string,
@@ -61,7 +61,7 @@ export interface Catalog {
   grantFirstAdminApps(tx: Tx, userId: string): Promise<void>;
   /**
    * Fills an empty catalog of an unclaimed instance from the seed file.
-   * @throws when the file is needed and unusable, naming the entry; nothing was written
+   * @throws SeedRefused when the file is needed but unusable; nothing was written
    */
   plantSeed(): Promise<void>;
 }
@@ -93,9 +93,9 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
   }
 
   /**
-   * Checks references to apps and presets, which needs the database.
+   * Checks in the database the parent app and the preset that the request names.
    * @param base the stored app; null for a new one
-   * @returns a new parent
+   * @returns the new parent, if the request sets one
    */
   async function checkReferences(
     tx: Tx,
@@ -119,7 +119,7 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
     return parent;
   }
 
-  /** Checks that people may choose the request's launch profiles. */
+  /** Checks that people may choose the launch profiles in the request. */
   async function checkProfiles(
     tx: Tx,
     sentDefault: string | null | undefined,
@@ -239,7 +239,7 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
           if (keys.length === 0) return;
           await store.updateApp(tx, appId, {
             ...toColumns(fields),
-            // A write of `enabled` overrides the decision of discovery.
+            // An administrator who sets `enabled` overrides an earlier decision of discovery.
             ...(patch.enabled !== undefined && { library_discovery_suspended: 0 as const }),
             updated_at: clock.nowMs(),
           });
@@ -257,7 +257,8 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
       const name = await database.transaction(async (tx) => {
         const row = await store.lockApp(tx, appId);
         if (!row) throw new ApiError('not_found');
-        // Waits for a committing launch of the app or a tile, and then sees its session.
+        // The lock waits until a concurrent launch of the app or a tile is committed, so the check below sees its
+        // session.
         await lockForRemoval(tx, 'apps', [appId, ...(await store.lockTiles(tx, appId))]);
         const refusal = refuseRemoval({
           deleteDerived,

@@ -11,9 +11,9 @@ export interface Page {
 }
 
 /**
- * Whether the user may see the app. Both sets are read once, from their indexes, and apps are checked in list order,
- * so that a full page ends the query. With the union as one set, Postgres would compare every app with every member;
- * with the bare column, SQLite would look up and sort all members.
+ * Whether the user may see the app. The query reads both sets of entitlements once, from their indexes, and checks apps
+ * in list order, so a full page ends the query. With the union of the sets, Postgres would compare every app with every
+ * member. With the bare id column, SQLite would look up and sort all members.
  */
 export function isEntitledTo(eb: ExpressionBuilder<Schema, 'apps'>, userId: string) {
   const granted = eb.selectFrom('entitlements').select('app_id');
@@ -24,7 +24,7 @@ export function isEntitledTo(eb: ExpressionBuilder<Schema, 'apps'>, userId: stri
   ]);
 }
 
-/** Whether the user may see the app, by the row for everybody or an own row; administrators need one too. */
+/** Whether the user may see the app: a row for everybody or the user's own row is required, also for administrators. */
 export async function isEntitled(db: Executor, userId: string, appId: string): Promise<boolean> {
   const row = await db
     .selectFrom('entitlements')
@@ -49,16 +49,16 @@ export function listEntitledApps(db: Executor, userId: string, { offset, limit }
     .execute();
 }
 
-/** Facts that decide an app's place in lists. */
+/** Facts that decide in which lists an app appears, and at which place. */
 export interface ListingFacts {
   createdAtMs: number;
-  /** Whether the row for everybody exists. */
+  /** Whether the app has an entitlement for everybody. */
   everybodys: boolean;
 }
 
 type ListedApp = { row: ListRow; facts: ListingFacts };
 
-/** All enabled apps, newest first; null for more than `max`. */
+/** All enabled apps, newest first; null if there are more than `max`. */
 export async function listEnabledApps(db: Executor, max: number): Promise<ListedApp[] | null> {
   const rows = await db
     .selectFrom('apps')
@@ -82,7 +82,7 @@ export async function listEnabledApps(db: Executor, max: number): Promise<Listed
   }));
 }
 
-/** Which of the apps exist and are enabled. */
+/** Those of the apps that exist and are enabled. */
 export async function findEnabledApps(db: Executor, ids: readonly string[]): Promise<Map<string, ListedApp>> {
   const rows = await db
     .selectFrom('apps')
@@ -107,7 +107,7 @@ export async function findEnabledApps(db: Executor, ids: readonly string[]): Pro
   );
 }
 
-/** Apps of the user's own entitlements. */
+/** Ids of the apps in the user's own entitlements. */
 export async function loadGrants(db: Executor, userId: string): Promise<Set<string>> {
   const rows = await db
     .selectFrom('entitlements')
@@ -117,7 +117,7 @@ export async function loadGrants(db: Executor, userId: string): Promise<Set<stri
   return new Set(rows.map((row) => row.app_id));
 }
 
-/** The app if it is enabled and the user is entitled. */
+/** The app, if it is enabled and the user is entitled to it; otherwise null. */
 export async function findEntitledApp(db: Executor, userId: string, appId: string): Promise<AppRow | null> {
   const row = await db
     .selectFrom('apps')
@@ -129,7 +129,7 @@ export async function findEntitledApp(db: Executor, userId: string, appId: strin
   return row ?? null;
 }
 
-/** @param search literal part of the name, in upper or lower case; null: no filter */
+/** @param search literal part of the name; case is ignored; null: no filter */
 export function listAllApps(db: Executor, search: string | null, page: Page): Promise<AppRow[]> {
   let query = db.selectFrom('apps').selectAll();
   if (search !== null) query = query.where(containsText(['apps.name'], search));
@@ -145,7 +145,7 @@ export async function findApp(db: Executor, appId: string): Promise<AppRow | nul
   return (await db.selectFrom('apps').selectAll().where('id', '=', appId).executeTakeFirst()) ?? null;
 }
 
-/** Locks the app's row until the transaction ends, against launches and changes. */
+/** Locks the app's row against launches and changes until the transaction ends. */
 export async function lockApp(tx: Tx, appId: string): Promise<AppRow | null> {
   const query = tx.selectFrom('apps').selectAll().where('id', '=', appId);
   return (await query.forNoKeyUpdate().executeTakeFirst()) ?? null;
@@ -172,7 +172,7 @@ export async function countApps(db: Executor): Promise<number> {
   return row.count;
 }
 
-/** Tiles of the app by name, at most `limit`. */
+/** At most `limit` tiles of the app, sorted by name. */
 export function listTiles(tx: Tx, appId: string, limit: number): Promise<{ id: string; name: string }[]> {
   return tx
     .selectFrom('apps')
@@ -208,7 +208,7 @@ export async function hasLiveSession(tx: Tx, appId: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Sets the pictures that a library shows. */
+/** Sets the app's pictures that a person's library shows. */
 export async function setAppPictures(
   tx: Tx,
   appId: string,
@@ -217,7 +217,7 @@ export async function setAppPictures(
   await tx.updateTable('apps').set(columns).where('id', '=', appId).execute();
 }
 
-/** Sessions of any state created since, per app. */
+/** Counts sessions per app that were created since the given time, in any state. */
 export async function countSessionsSince(
   db: Executor,
   appIds: readonly string[],
@@ -282,7 +282,9 @@ export async function isDiscoveryEnabled(tx: Tx): Promise<boolean> {
   return row.library_discovery_enabled === 1;
 }
 
-/** Seeded apps for the first administrator, locked until the transaction ends. */
+/**
+ * Locks the seeded apps that are reserved for the first administrator, until the transaction ends. @returns their ids
+ */
 export async function lockFirstAdminApps(tx: Tx): Promise<string[]> {
   const query = tx.selectFrom('apps').select('id').where('entitle_first_admin', '=', 1).orderBy('id');
   return (await query.forNoKeyUpdate().execute()).map((row) => row.id);

@@ -2,7 +2,8 @@
  * Cells of encoder certification: sessions that measure one rung at one bitrate.
  *
  * reserved (the launch is under way) → measuring (the session runs) → finalized with a verdict, or discarded after ten
- * minutes. The row exists until then. Each end stops the session; a sweep stops what a crash between two steps left.
+ * minutes. The cell's row is deleted when the cell ends, and its session is stopped. A sweep stops sessions that a
+ * crash between two steps left running.
  */
 import { type Clock, MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import { isTerminal, type SessionEndReason } from '@footlight/protocol';
@@ -33,14 +34,17 @@ import {
 const RUNS_WITHIN_MS = 2 * MINUTE_MS;
 const POLL_MS = 2 * SECOND_MS;
 const CELL_LIMIT_MS = 10 * MINUTE_MS;
-/** After this time a launch has stored its session and named it in the cell. Chosen, not measured. */
+/**
+ * A launch needs less than this time to store its session and to write the session's id into the cell. Chosen, not
+ * measured.
+ */
 const STRAY_AFTER_MS = MINUTE_MS;
 
 export interface Cells {
   /**
    * Starts a cell and waits until its session runs.
-   * @param gone aborts when the caller went away; the cell is then given up
-   * @throws ApiError 404, 400, 409; no session remains
+   * @param gone aborts when the caller disconnects; the cell is then deleted
+   * @throws ApiError 404, 400, 409; the session, if any, is stopped
    */
   start(
     hostId: string,
@@ -48,9 +52,9 @@ export interface Cells {
     actorUserId: string,
     gone: AbortSignal,
   ): Promise<Omit<CertificationCell, 'signaling_url'>>;
-  /** Stores the verdict and stops the session in every outcome. @throws ApiError 404, 409 */
+  /** Stores the verdict. The session is stopped even if this fails. @throws ApiError 404, 409 */
   finalize(hostId: string, sessionId: string): Promise<FinalizedCertificationCell>;
-  /** Stops cells that nobody finalized, and sessions that no cell waits for. */
+  /** Stops cells that were not finalized in time, and bench sessions without a cell. */
   sweep(): Promise<void>;
 }
 
@@ -67,7 +71,7 @@ export function createCells(
 
   const stop = (sessionId: string, reason: SessionEndReason) => sessions.stopAll([sessionId], reason);
 
-  /** Takes the host's only place for a cell, unless the cell may run with others. */
+  /** Inserts the cell. A host accepts only one open cell, unless this cell may run with others. */
   async function reserve(cell: CertificationCellsTable, concurrent: boolean): Promise<void> {
     await database.transaction(async (tx) => {
       await lockHost(tx, cell.host_id);
@@ -150,7 +154,7 @@ export function createCells(
         derived = deriveVerdict(await telemetry.hostSamples(sessionId), cell.fps);
         await database.transaction(async (tx) => {
           await lockHost(tx, hostId);
-          // Another request may have finalized it meanwhile.
+          // Another request may have finalized the cell meanwhile.
           if (!(await deleteCell(tx, cell.id))) throw noCell();
           if (derived === null) return;
           await putCertification(tx, random.uuid(), cell, derived, host.agent_version ?? '', clock.nowMs());
@@ -180,7 +184,7 @@ export function createCells(
     },
   };
 
-  /** Waits until the session runs. @throws ApiError 409: it ended, or took too long */
+  /** Waits until the session runs. @throws ApiError 409: the session ended, or did not run in time */
   async function running(sessionId: string, gone: AbortSignal): Promise<void> {
     const untilMs = clock.monotonicMs() + RUNS_WITHIN_MS;
     for (;;) {
@@ -202,7 +206,7 @@ export function createCells(
     }
   }
 
-  /** Settles at the next change of the session, when the caller goes away, or after the poll interval. */
+  /** Settles at the next change of the session, when the caller disconnects, or after the poll interval. */
   function nextChange(sessionId: string, gone: AbortSignal): { settled: Promise<void>; close(): void } {
     let settle: () => void = () => undefined;
     const settled = new Promise<void>((resolve) => {

@@ -1,19 +1,16 @@
-/**
- * From a cell's samples to its verdict. Pure.
- * Source: docs/quality.md, "Verdicts".
- */
+/** Derives a cell's verdict from its samples. Pure. Source: docs/quality.md, "Verdicts". */
 import type { CertificationVerdict } from '@footlight/protocol/rest';
 
 /** A sample of a cell's session, as its host sent it. */
 export interface CellSample {
-  /** The host's clock, ms. */
+  /** Time of the host's clock, epoch ms. */
   ts_unix_ms: number;
   metrics: Readonly<Record<string, unknown>>;
 }
 
 export interface Derived {
   verdict: CertificationVerdict;
-  /** Milliseconds for a frame. */
+  /** Encode time per frame, ms. */
   encode_ms_p50: number;
   encode_ms_p95: number;
   encode_ms_max: number;
@@ -22,26 +19,26 @@ export interface Derived {
   /** Dropped frames per sample; may exceed 1. */
   drop_rate: number;
   live_write_stable: boolean;
-  /** From the first to the last kept sample, ms. */
+  /** Time from the first to the last kept sample, ms. */
   sample_window_ms: number;
   sample_count: number;
 }
 
-/** An encoder and its rate control settle for this long after the first sample. */
+/** Samples this long after the first one are ignored, because the encoder and its rate control still settle. */
 const SETTLING_MS = 6_000;
-/** Parts of the time of a frame, and of the asked frame rate, that `ok` keeps to. */
+/** Limits of the verdict `ok`: shares of the frame time and of the requested frame rate. */
 const OK_ENCODE_SHARE = 0.7;
 const OK_FPS_SHARE = 0.97;
 const OK_DROP_RATE = 0.01;
 const UNSAFE_DROP_RATE = 0.05;
 
-/** Time from one frame to the next, ms. */
+/** Time budget of one frame, ms. */
 export const budgetMs = (fps: number): number => 1000 / fps;
 
 /**
- * @param samples in any order; those without a time to encode or a frame rate do not count
- * @param fps asked frame rate
- * @returns null: no sample counts
+ * @param samples in any order; samples without an encode time or a frame rate are ignored
+ * @param fps requested frame rate
+ * @returns null: no sample can be used
  */
 export function deriveVerdict(samples: readonly CellSample[], fps: number): Derived | null {
   const usable = samples.flatMap(readSample).sort((a, b) => a.ts - b.ts);
@@ -55,7 +52,7 @@ export function deriveVerdict(samples: readonly CellSample[], fps: number): Deri
   const encode = kept.map(({ encodeMs }) => encodeMs).sort((a, b) => a - b);
   const figures = {
     encode_ms_p50: encode[Math.floor((n * 50) / 100)] ?? 0,
-    // In whole numbers, because 0.95 × n can be just above one.
+    // Computed with integers, because 0.95 × n as a float can be slightly above the exact value.
     encode_ms_p95: encode[Math.ceil((n * 95) / 100) - 1] ?? 0,
     encode_ms_max: encode[n - 1] ?? 0,
     output_fps: kept.reduce((sum, sample) => sum + sample.fps, 0) / n,
@@ -70,7 +67,7 @@ export function deriveVerdict(samples: readonly CellSample[], fps: number): Deri
   };
 }
 
-/** The verdict on figures. @param fps asked frame rate */
+/** The verdict for measured figures. @param fps requested frame rate */
 export function judge(
   { encode_ms_p95, output_fps, drop_rate }: Pick<Derived, 'encode_ms_p95' | 'output_fps' | 'drop_rate'>,
   fps: number,
@@ -92,9 +89,9 @@ function readSample({ ts_unix_ms: ts, metrics }: CellSample) {
   return [{ ts, encodeMs, fps, dropped, isStable: metrics.live_write_stable !== false }];
 }
 
-/** Larger figures are no measurement, and sums of them would not be numbers. */
+/** Larger figures are ignored as invalid, because their sums would lose precision. */
 const MAX_FIGURE = Number.MAX_SAFE_INTEGER;
 
-/** A figure of an agent; null: missing, or no figure. */
+/** A figure from an agent; null: it is missing or invalid. */
 const figure = (value: unknown): number | null =>
   typeof value === 'number' && value >= 0 && value <= MAX_FIGURE ? value : null;

@@ -1,4 +1,4 @@
-/** The host of a certification, and the refusals about it. */
+/** Loads the host of a certification, and refuses an unknown or offline host. */
 import type { Executor } from '../platform/database/index.ts';
 import { ApiError } from '../platform/errors.ts';
 import { type CertifiedHost, findHost } from './store.ts';

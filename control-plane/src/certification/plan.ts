@@ -1,4 +1,4 @@
-/** Which cells a run has, and which rung a cell measures. Pure. */
+/** Plans the cells of a run, and selects the rung that a cell measures. Pure. */
 import type { Codec, EncoderFamily } from '@footlight/protocol';
 import type { StreamProfile } from '@footlight/protocol/rest';
 import { type ProfileWithRungs, toSessionCodec } from '../profiles/index.ts';
@@ -18,7 +18,7 @@ export interface PlannedCell {
 }
 
 /**
- * Each rung once, in the order of the request and of the chains, with ascending bitrates.
+ * The cells of a run. Each rung occurs once, in the order of the request and of the chains, with ascending bitrates.
  * @param wanted ids of launch profiles (all rungs of their chains) and of rungs; unknown ids are skipped
  */
 export function planCells(
@@ -47,7 +47,7 @@ function rungsOf(profiles: readonly ProfileWithRungs[], id: string): CertifiedRu
   return found === null ? [] : [found];
 }
 
-/** The rung with the first launch profile that contains it; null: no chain does. */
+/** The rung with the first launch profile that contains it; null: no chain contains the rung. */
 function findRung(profiles: readonly ProfileWithRungs[], id: string): CertifiedRung | null {
   for (const { profile, rungs } of profiles) {
     const rung = rungs.find((candidate) => candidate.id === id);
@@ -57,8 +57,8 @@ function findRung(profiles: readonly ProfileWithRungs[], id: string): CertifiedR
 }
 
 /**
- * The rung of a cell: the named one, else the first H.264 rung of the launch profile.
- * @returns a text: why there is none
+ * The rung of a cell: the named rung or, without a name, the first H.264 rung of the launch profile.
+ * @returns the rung; or a text that explains why there is none
  */
 export function rungOfCell(
   profiles: readonly ProfileWithRungs[],
@@ -75,10 +75,7 @@ export function rungOfCell(
     : { profileId: chain.profile.id, rung };
 }
 
-/**
- * Why a host cannot encode this, as a sentence; null: it can. A host that reported no encoders is judged by its codecs
- * alone, and H.264 is assumed if it reported none.
- */
+/** The reason why a host cannot encode this, as a sentence; null: the host can, or it never reported its encoders. */
 export function cannotEncode(
   { codecs, encoders, node_name }: Pick<CertifiedHost, 'codecs' | 'encoders' | 'node_name'>,
   asked: { gpuIndex: number; encoder: EncoderFamily; codec: Codec },

@@ -1,7 +1,9 @@
 /**
- * Runs of encoder certification: a plan of cells, and the count of their verdicts. The caller drives the cells.
+ * Runs of encoder certification: a plan of cells, and the count of their verdicts. The caller starts and finalizes the
+ * cells.
  *
- * running → completed (the caller), or → failed (two hours, or the host went away). Both are final.
+ * running → completed (by the caller), or running → failed (after two hours, or when the host is lost). Both end states
+ * are final.
  */
 import { DAY_MS, HOUR_MS, SECOND_MS, type Timer } from '@footlight/platform';
 import { encoderFamily } from '@footlight/protocol';
@@ -26,7 +28,7 @@ import {
 
 const RUN_LIMIT_MS = 2 * HOUR_MS;
 const RUNS_KEPT_MS = 30 * DAY_MS;
-/** Time for a lost host to be marked as offline, or to be back. Chosen, not measured. */
+/** Wait after a host is lost: within this time it is marked as offline or reconnects. Chosen, not measured. */
 const LOST_SETTLES_MS = SECOND_MS;
 
 export interface Runs {
@@ -40,7 +42,7 @@ export interface Runs {
   read(hostId: string, id: string): Promise<CertificationRun>;
   /** @throws ApiError 404 */
   complete(hostId: string, id: string): Promise<CertificationRun>;
-  /** Ends runs that took too long or lost their host, and deletes old ones. */
+  /** Fails runs that took too long or lost their host, and deletes old runs. */
   sweep(fence: Fence): Promise<void>;
   close(): void;
 }
@@ -51,7 +53,7 @@ export function createRuns(platform: Platform, fleet: Pick<FleetService, 'links'
   const bootAtMs = clock.monotonicMs();
   const graceMs = config.sessions.graceSecs * SECOND_MS;
 
-  /** Timer of one check for all hosts that are lost meanwhile, which may be a thousand; null: no check is due. */
+  /** Timer of one check for all hosts that are lost until it fires; there may be a thousand. null: no check is due. */
   let look: Timer | null = null;
   let lostSince = false;
   const lost = bus.subscribe(hostSubjects.changed, null, ({ what }) => {
@@ -61,15 +63,16 @@ export function createRuns(platform: Platform, fleet: Pick<FleetService, 'links'
   });
 
   function lookForLost(): void {
-    // A host that is lost from now on needs another check: this one may read its row before it is marked as offline.
+    // A host that is lost from now on needs another check, because this check may read the host's row before it is
+    // marked as offline.
     look = lostSince ? clock.setTimeout(lookForLost, LOST_SETTLES_MS) : null;
     lostSince = false;
     failLost().catch((error: unknown) => logger.error({ err: error }, 'certification.sweep_failed'));
   }
 
   /**
-   * Fails runs whose hosts went away. After a boot every host is offline until it is back, so one that this process
-   * has not seen yet gets the grace.
+   * Fails runs whose hosts are lost. After a boot every host is offline until it reconnects, so a host that this
+   * process has not seen yet gets the grace period.
    */
   async function failLost(): Promise<void> {
     for (const run of await listRunningRuns(db)) {
@@ -142,7 +145,7 @@ export function createRuns(platform: Platform, fleet: Pick<FleetService, 'links'
 
     async sweep(fence) {
       const nowMs = clock.nowMs();
-      // A start time in the future was stored while the clock was ahead.
+      // A start time in the future was stored while the clock was ahead; such a run also ends.
       for (const { id, started_at } of await listRunningRuns(db))
         if (Math.abs(nowMs - started_at) >= RUN_LIMIT_MS) await fail(id, 'bench run timed out');
       await failLost();

@@ -1,4 +1,4 @@
-/** Encoder certification: what an encoder on a GPU sustains, measured before anybody launches. */
+/** Encoder certification measures which load an encoder on a GPU sustains, before people launch sessions on it. */
 import { SECOND_MS } from '@footlight/platform';
 import type { Body, Certification, Concurrency, Query } from '@footlight/protocol/rest';
 import type { FleetService } from '../fleet/index.ts';
@@ -33,7 +33,7 @@ export interface CertificationService {
   concurrency(hostId: string): Promise<Concurrency[]>;
   /** @throws ApiError 404, 400 */
   putConcurrency(hostId: string, body: Body<'certification.putConcurrency'>): Promise<Concurrency>;
-  /** Ends timers. Cells and runs go on. */
+  /** Cancels the timers. Cells and runs continue. */
   close(): void;
 }
 
@@ -111,7 +111,10 @@ export function createCertification(platform: Platform, deps: CertificationDeps)
   };
 }
 
-/** Compares by these values, the first first. Texts are compared by code units, so that both databases agree. */
+/**
+ * Compares rows by these values in order. Texts are compared by code units, so that the order is the same with both
+ * databases.
+ */
 function by<Row>(...values: ((row: Row) => string | number)[]) {
   return (a: Row, b: Row): number => {
     for (const value of values) {

@@ -12,18 +12,17 @@ import type {
 } from '../platform/database/tables/certification.ts';
 import type { Derived } from './derivation.ts';
 
-/** What certification needs of a host. */
+/** The fields of a host that certification needs. */
 export interface CertifiedHost {
   id: string;
   node_name: string;
   status: 'online' | 'offline' | 'draining';
   agent_version: string | null;
   features: readonly string[];
-  /** Encoder family in force; null: unknown. */
+  /** Encoder family that the host currently uses; null: unknown. */
   encoder: string | null;
-  /** Codecs that it can encode; null: never reported. */
+  /** Tested encoders, one entry for each family, GPU and codec; null: the host never reported them. */
   codecs: readonly string[] | null;
-  /** Proved encoders, one for each family, GPU and codec; null: never reported. */
   encoders: readonly { family: string; gpu_index: number; codec: string; available: boolean }[] | null;
 }
 
@@ -59,12 +58,12 @@ export async function findHost(db: Executor, id: string): Promise<CertifiedHost 
   };
 }
 
-/** Locks the host's row until the transaction ends: cells of one host start and end one after the other. */
+/** Locks the host's row until the transaction ends, so that the cells of one host start and end one after another. */
 export async function lockHost(tx: Tx, id: string): Promise<void> {
   await tx.selectFrom('hosts').select('id').where('id', '=', id).forNoKeyUpdate().execute();
 }
 
-/** @param since oldest time of a verdict that counts, epoch ms; null: any */
+/** @param since older verdicts are not listed, epoch ms; null: all are listed */
 export function listCertifications(
   db: Executor,
   hostId: string,
@@ -81,7 +80,10 @@ export function listCertifications(
   return found.execute();
 }
 
-/** Stores the verdict on a cell; a newer one of the same rung, bitrate and encoder keeps the row's id. */
+/**
+ * Stores the verdict of a cell. A newer verdict for the same rung, bitrate and encoder replaces the row but keeps its
+ * id.
+ */
 export async function putCertification(
   tx: Tx,
   id: string,
@@ -160,7 +162,7 @@ export const findRunningRun = (db: Executor, hostId: string): Promise<{ id: stri
     .where('status', '=', 'running')
     .executeTakeFirst();
 
-/** Running runs, each with its host's state. */
+/** Runs with the status running, each with the status of its host. */
 export function listRunningRuns(
   db: Executor,
 ): Promise<{ id: string; host_id: string; started_at: number; host_status: string }[]> {
@@ -177,7 +179,7 @@ export function listRunningRuns(
     .execute();
 }
 
-/** Ends a run that still runs. @param error null: completed; otherwise why it failed */
+/** Ends a run, if it is still running. @param error null: the run is completed; otherwise the reason of the failure */
 export async function endRun(
   db: Executor,
   id: string,
@@ -215,7 +217,7 @@ export async function deleteRunsBefore(tx: Tx, startedBefore: number): Promise<v
     .execute();
 }
 
-/** Whether a cell of the host waits for its verdict and its session lives, or is being launched. */
+/** Whether a cell of the host is being launched, or has a live session and no verdict yet. */
 export async function hasOpenCell(tx: Tx, hostId: string): Promise<boolean> {
   const row = await tx
     .selectFrom('certification_cells')
@@ -262,7 +264,7 @@ export function findCell(
     .executeTakeFirst();
 }
 
-/** Times too far in the past, or in the future (stored while the clock was ahead). Epoch ms. */
+/** Selects times outside this range, epoch ms. A time in the future was stored while the clock was ahead. */
 interface NotWithin {
   fromMs: number;
   toMs: number;
@@ -279,7 +281,7 @@ export function listCellsNotWithin(
     .execute();
 }
 
-/** Sessions of measurements that no cell waits for: the process ended between two steps. */
+/** Live bench sessions without a cell, left when a process ended between two steps. */
 export async function listStraySessions(db: Executor, { fromMs, toMs }: NotWithin): Promise<string[]> {
   const rows = await db
     .selectFrom('sessions')
@@ -293,12 +295,12 @@ export async function listStraySessions(db: Executor, { fromMs, toMs }: NotWithi
   return rows.map(({ id }) => id);
 }
 
-/** Sessions at once of one rung and bitrate. */
+/** Number of simultaneous sessions that an encoder sustains for one rung and bitrate. */
 export interface ConcurrencyRow extends Omit<EncoderConcurrencyTable, 'curve'> {
   curve: ConcurrencyPoint[];
 }
 
-/** @throws the driver's error when the rung was deleted meanwhile */
+/** @throws the driver's error when the rung was deleted in the meantime */
 export async function putConcurrency(tx: Tx, { curve, ...row }: ConcurrencyRow): Promise<void> {
   const { sessions, measured_at } = row;
   await tx

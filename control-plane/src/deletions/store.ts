@@ -1,6 +1,6 @@
 /**
- * Counts the rows that depend on an app, a host, an account or a grant. Several tables, because a deletion cascades
- * through them.
+ * Counts the rows that depend on an app, a host, an account or a grant. It reads several tables, because a deletion
+ * cascades through them.
  */
 import { type DeletionEffect, type DeletionKind, deletionKinds } from '@footlight/protocol/rest';
 import { nonterminalStates } from '@footlight/protocol/session-states';
@@ -14,7 +14,7 @@ const NOTHING: Counts = {
   ...{ favourites: 0, tiles: 0, devices: 0, invites: 0, people: 0, running: 0 },
 };
 
-/** What the id names; null: none of these. */
+/** The kind of the object with this id; null: no such object exists. */
 export async function kindOf(db: Executor, id: string): Promise<DeletionKind | null> {
   const rows = {
     app: db.selectFrom('apps').select('id').where('id', '=', id),
@@ -26,10 +26,13 @@ export async function kindOf(db: Executor, id: string): Promise<DeletionKind | n
   return null;
 }
 
-/** Counts for each kind of thing. Counted one after another, so a launch between two of them may be in one only. */
+/**
+ * Counts for each kind of object. The queries run one after another, so a concurrent launch may be included in only
+ * some of the counts.
+ */
 export const countsOf: Readonly<Record<DeletionKind, (db: Executor, id: string) => Promise<Counts>>> = {
   async app(db, id) {
-    // A launcher may have more tiles than a query may have parameters.
+    // A subquery, because a launcher can have more tiles than a query can have parameters.
     const ids = db
       .selectFrom('apps')
       .select('id')
@@ -71,9 +74,9 @@ export const countsOf: Readonly<Record<DeletionKind, (db: Executor, id: string) 
     let losing = db
       .selectFrom('users')
       .select('users.id')
-      // The internal account of certification has no library.
+      // Exclude the internal account of certification, which has no library.
       .where('users.internal', '=', 0)
-      // Another grant of the app keeps it in a person's library: the grant for everybody, or the person's own.
+      // People with another grant of the app do not lose it: a grant for everybody, or their own grant.
       .where((eb) =>
         eb.not(
           eb.exists(

@@ -4,13 +4,13 @@ import { writeSecretFile } from '../setup/secret-file.ts';
 import { mintHexSecret } from '../tokens/tokens.ts';
 
 /**
- * The key for developers' sessions. Each start makes a new one and writes it to a file; a process that can read the
- * file is trusted with accounts of any role.
+ * The key for developers' sessions. Each start of the service creates a new key and writes it to a file. A process that
+ * can read the file can open accounts of any role.
  */
 export interface DevKey {
-  /** Mints and writes the key. If the file cannot be written, the error is logged and no key exists. */
+  /** Creates the key and writes its file. If the file cannot be written, the error is logged and no key exists. */
   start(): Promise<void>;
-  /** Compares in constant time; false while no key exists. */
+  /** Compares the presented key in constant time; false while no key exists. */
   matches(presented: string): boolean;
 }
 

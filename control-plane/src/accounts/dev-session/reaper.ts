@@ -2,12 +2,12 @@ import type { Platform } from '../../platform/platform.ts';
 import { listExpiredUsers, removeUser } from '../users/index.ts';
 
 const JOB = 'devauth.reaper';
-/** Accounts of one sweep; accounts that must stay are checked again by the next one. */
+/** Maximum accounts per sweep. The next sweep retries accounts that could not be deleted. */
 const SWEEP_LIMIT = 500;
 
 /**
- * How a removal counts in the summary. Another sweep may have deleted the account first, so an unknown account counts
- * as deleted.
+ * Maps the result of a removal to a counter of the summary. Another sweep may have deleted the account first, so an
+ * unknown account counts as deleted.
  */
 const COUNTED = {
   removed: 'deleted',
@@ -17,8 +17,8 @@ const COUNTED = {
 } as const;
 
 /**
- * Deletes expired identities, also where new ones are switched off. An identity with a live session, and the last
- * administrator, are left for a later sweep; their tokens are dead.
+ * Deletes expired identities, even if the creation of new ones is switched off. An identity with a live session and the
+ * last administrator stay until a later sweep; their tokens have already expired.
  */
 export function registerReaper(platform: Platform): { runNow(): Promise<void> } {
   const { clock, database, jobs, logger } = platform;

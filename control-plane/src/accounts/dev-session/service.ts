@@ -8,18 +8,18 @@ import { insertAccount } from '../store.ts';
 import { createDevKey, type DevKey } from './key.ts';
 import { registerReaper } from './reaper.ts';
 
-/** Half an hour: a run of a developer's program. The request may ask for up to eight hours. */
+/** Default lifetime: half an hour, enough for one run of a developer's program. A request can set up to eight hours. */
 const DEFAULT_TTL_SECS = 1_800;
-/** 2^32 names, so that two programs do not choose the same one. */
+/** Four random bytes (2^32 names) make it unlikely that two programs get the same name. */
 const SUFFIX_BYTES = 4;
 
-/** Accounts for developers' programs: real accounts with their role's checks, which expire. */
+/** Accounts for developers' programs. They are real accounts that pass the checks of their role, and they expire. */
 export interface DevSessions {
   readonly key: DevKey;
-  /** Mints the key if the feature is on, and deletes identities that expired while the service was down. */
+  /** Creates the key if the feature is on, and deletes identities that expired while the service was down. */
   start(): Promise<void>;
   /**
-   * Creates an account and signs it in; both expire together. The key was checked before.
+   * Creates an account and signs it in; both expire together. The caller has already checked the developers' key.
    * @param address client address for the log
    */
   open(

@@ -1,14 +1,14 @@
 /**
- * Sanitizes the capabilities that a client posts. Pure, never throws: excess is cut, impossible values are dropped,
- * everything else is stored as sent.
+ * Sanitizes the capabilities that a client posts. Pure, never throws: values beyond a limit are cut, impossible values
+ * are dropped, everything else is stored as sent.
  */
 import { isJsonObject, type JsonObject } from '@footlight/protocol';
 
 /** The root is level 0; deeper values are dropped. */
 const MAX_DEPTH = 8;
-/** Keys of an object, elements of a list. */
+/** Maximum keys of an object, and maximum elements of a list. */
 const MAX_MEMBERS = 64;
-/** Unicode code points of a string or key. */
+/** Maximum Unicode code points of a string or key. */
 const MAX_CHARACTERS = 512;
 
 /**
@@ -17,7 +17,7 @@ const MAX_CHARACTERS = 512;
  * @param measuredAt RFC 3339 time that replaces the client's value
  */
 export function sanitizeCapabilities(sent: JsonObject, measuredAt: string): JsonObject {
-  // The server's time stamp replaces the client's, which must not count as a member.
+  // The server's time stamp replaces the client's, so the client's must not use up one of the members.
   const { measured_at: _, ...measured } = sent;
   const kept = cutObject(measured, 0);
   if (Object.hasOwn(kept, 'client_type') && kept.client_type !== 'web' && kept.client_type !== 'native') {
@@ -57,7 +57,7 @@ function cutObject(value: JsonObject, depth: number): JsonObject {
 }
 
 function cutText(text: string): string {
-  // A code point has at most two UTF-16 units, so most texts need no iteration.
+  // A code point has at most two UTF-16 units. A text of at most MAX_CHARACTERS units therefore needs no cut.
   if (text.length <= MAX_CHARACTERS) return text;
   return Array.from(text.slice(0, 2 * MAX_CHARACTERS))
     .slice(0, MAX_CHARACTERS)

@@ -14,21 +14,21 @@ const MIN_MEASURED_KBPS = 100;
 /** No display is faster; a higher value is a measurement error. */
 const MAX_REFRESH_HZ = 1000;
 
-/** A valid measurement. null = not measured. */
+/** A valid measurement. A null field was not measured. */
 export interface ProbeFacts {
   /** Anything but "native" is a browser. */
   client_type: 'web' | 'native';
   bandwidth_kbps: number | null;
   rtt_ms: number | null;
   max_decode_height: number | null;
-  /** Decodable codecs as the client declared them; H.264 always is and is not listed. */
+  /** Decodable codecs as the client declared them. H.264 is always decodable and therefore not listed. */
   codecs: { hevc: boolean; av1: boolean };
   display_refresh_hz: number | null;
   /** H.264 profiles of the client's decoder. */
   h264_profiles: readonly string[] | null;
 }
 
-/** missing: never measured. stale: too old to count. */
+/** missing: the device was never measured. stale: the measurement is older than PROBE_LIFETIME_MS. */
 export type Probe =
   | { kind: 'missing' }
   | { kind: 'stale'; measuredAtMs: number }

@@ -22,9 +22,9 @@ import {
 
 /** Browsers and programs of a person. Other people can neither see nor change them. */
 export interface Devices {
-  /** JSON of the answer. Requests for the same list that come together share one. */
+  /** JSON of the answer. Concurrent requests for the same list share one answer. */
   list(caller: Caller): Promise<CachedBody>;
-  /** Stores a measurement. The caller's token is not bound to the device. */
+  /** Stores a measurement. The caller's token is not bound to the measured device. */
   probe(
     caller: Caller,
     body: Body<'devices.probe'>,
@@ -42,7 +42,10 @@ export interface Devices {
 export function createDevices(platform: Platform, deps: Pick<AccountsDeps, 'stopSessions'>): Devices {
   const { clock, database, random } = platform;
 
-  /** By account and current device. One list may have 1.6 MB, so many at once would delay all other requests. */
+  /**
+   * Keyed by account and current device. One list can have 4 MB, and building many lists at once would delay all other
+   * requests.
+   */
   const readList = batchReads(async (keys: readonly string[]) => {
     const lists = new Map<string, CachedBody>();
     for (const key of keys) {
@@ -86,12 +89,12 @@ export function createDevices(platform: Platform, deps: Pick<AccountsDeps, 'stop
 
     async remove(caller, id) {
       const sessionIds = await database.transaction(async (tx) => {
-        // A concurrent launch from this device either commits before and is found here, or finds no device.
+        // A concurrent launch from this device either commits before this lock and is found here, or finds no device.
         await lockDeviceOwner(tx, caller.userId);
         if ((await findOwnDevice(tx, caller.userId, id)) === undefined) throw notYours();
         await lockForRemoval(tx, 'devices', [id]);
         const live = await listLiveSessions(tx, id);
-        // Before the delete, while the tokens still refer to the device.
+        // Revoke the tokens before the delete, while they still refer to the device.
         await revokeDeviceTokens(tx, id, clock.nowMs());
         await deleteDevice(tx, id);
         return live;

@@ -13,14 +13,14 @@ import {
 } from '../../platform/database/index.ts';
 import { type Probe, readProbe } from './probe.ts';
 
-/** Kept devices of an account, in addition to those in use. */
+/** Maximum devices of an account without a live session and without a valid token. */
 const MAX_IDLE_DEVICES = 200;
 /**
- * Kept devices of an account without a live session, signed-in ones included. One list then has 4 MB at most, although a person may sign in
- * from a new device every five seconds.
+ * Maximum devices of an account without a live session; devices with a valid token count. The bound keeps one list
+ * below 4 MB, although a person may sign in from a new device every five seconds.
  */
 const MAX_DEVICES = 500;
-/** Rows per clean-up. One device is created at a time, so seldom more than one or two are due. */
+/** Rows per clean-up. Devices are created one at a time, so seldom more than one or two must be deleted. */
 const FORGET_BATCH = 50;
 
 /** Facts of a device that was just used. */
@@ -42,8 +42,8 @@ interface DeviceSighting {
 }
 
 /**
- * Records the use of a device, and creates its row if new. Name and trust stay. A new device evicts unused ones that
- * were seen longest ago.
+ * Stores that a device was used, and creates its row if the device is new. Name and trust stay. A new device evicts the
+ * unused devices that were seen longest ago.
  */
 export async function touchDevice(tx: Tx, device: SeenDevice, nowMs: number): Promise<DeviceSighting> {
   const { userAgent, capabilities } = device;
@@ -74,9 +74,9 @@ export async function touchDevice(tx: Tx, device: SeenDevice, nowMs: number): Pr
 }
 
 /**
- * Evicts devices beyond the bounds, those seen longest ago first. A device that a live session needs always stays, and
- * one with a valid token up to the higher bound. Beyond it the device is signed out, because a token that no device
- * shows could not be revoked.
+ * Evicts devices beyond the bounds, those seen longest ago first. A device with a live session always stays. A device
+ * with a valid token stays up to MAX_DEVICES; beyond that bound its tokens are revoked as well, because people can
+ * revoke tokens only through a listed device.
  */
 async function forgetIdleDevices(tx: Tx, added: SeenDevice, nowMs: number): Promise<void> {
   const others = tx
@@ -134,8 +134,8 @@ const hasLiveSession = ({ exists, selectFrom }: ExpressionBuilder<Schema, 'devic
   );
 
 /**
- * Whether an account has a signed-in device with this key: at least one token of it was not revoked. Expired tokens
- * count until the janitor deletes them, because people sign in again when their token has expired.
+ * Whether an account has a signed-in device with this key: at least one token of this device was not revoked. Expired
+ * tokens count until the janitor deletes them, because people sign in again when their token has expired.
  * @param email trimmed and lowercased
  */
 export async function isSignedInDevice(db: Executor, email: string, deviceKey: string): Promise<boolean> {
@@ -176,7 +176,7 @@ const devicesOf = (db: Executor, userId: string) =>
 
 type DeviceRow = Awaited<ReturnType<ReturnType<typeof devicesOf>['executeTakeFirstOrThrow']>>;
 
-/** The last seen first. */
+/** The devices of an account; the last seen is first. */
 export function listDevices(db: Executor, userId: string): Promise<DeviceRow[]> {
   return devicesOf(db, userId).orderBy('last_seen_at', 'desc').orderBy('id').execute();
 }
@@ -228,7 +228,7 @@ export async function updateOwnDevice(
   await tx.updateTable('devices').set(set).where('id', '=', id).where('user_id', '=', userId).execute();
 }
 
-/** Locks the account's row until the transaction ends, as each launch of the account does. */
+/** Locks the account's row until the transaction ends. Each launch of the account takes the same lock. */
 export async function lockDeviceOwner(tx: Tx, userId: string): Promise<void> {
   await tx.selectFrom('users').select('id').where('id', '=', userId).forNoKeyUpdate().execute();
 }
@@ -253,16 +253,12 @@ export async function revokeDeviceTokens(tx: Tx, deviceId: string, nowMs: number
     .execute();
 }
 
-/** Tokens and sessions stay without a device. */
+/** Deletes the device. Its tokens and sessions stay, but refer to no device. */
 export async function deleteDevice(tx: Tx, deviceId: string): Promise<void> {
   await tx.deleteFrom('devices').where('id', '=', deviceId).execute();
 }
 
-/**
- * The valid probe of a person: that of the device seen last.
- * @param nowMs epoch milliseconds
- * @returns deviceId null for a person without a device
- */
+/** The newest valid probe of a person, from the device that was seen last. */
 export async function loadLatestProbe(db: Executor, userId: string, nowMs: number): Promise<LatestProbe> {
   return (await loadLatestProbes(db, [userId], nowMs)).get(userId) ?? NO_DEVICE;
 }

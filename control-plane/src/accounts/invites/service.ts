@@ -7,14 +7,14 @@ import type { Platform } from '../../platform/platform.ts';
 import { mintToken } from '../tokens/tokens.ts';
 import { type InviteRow, insertInvite, listInvites, revokeInvite } from './store.ts';
 
-/** Hex characters that tell invites apart and cannot redeem one. */
+/** Leading hex characters of a code. They identify an invite in lists, but cannot redeem it. */
 const PREFIX_LENGTH = 8;
 
 /** Invites: codes for accounts while registration is by invite only. */
 export interface Invites {
   /** Newest first. @param state absent: all. @throws ApiError invalid_state */
   list(state: unknown): Promise<Invite[]>;
-  /** Only this answer contains the code. @throws ApiError 400 for an expiry in the past */
+  /** Creates an invite. Only this answer contains its code. @throws ApiError 400 for an expiry in the past */
   mint(actor: Caller, body: Body<'invites.create'>): Promise<MintedInvite>;
   /** Only the first revocation has an effect; an unknown id is no error. */
   revoke(actor: Caller, id: string): Promise<void>;

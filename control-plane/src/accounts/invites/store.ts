@@ -6,7 +6,7 @@ export interface InviteRow extends InvitesTable {
   created_by_username: string | null;
 }
 
-/** Whether an invite can be used right now. */
+/** Whether an invite can be redeemed at this time. */
 const redeemable = (nowMs: number) => (eb: ExpressionBuilder<Schema, 'invites'>) =>
   eb.and([
     eb('invites.revoked_at', 'is', null),
@@ -29,7 +29,7 @@ export async function insertInvite(db: Executor, invite: InvitesTable): Promise<
   await db.insertInto('invites').values(invite).execute();
 }
 
-/** @returns whether this call revoked it; false when already revoked or unknown */
+/** @returns whether this call revoked the invite; false for a revoked or unknown invite */
 export async function revokeInvite(db: Executor, id: string, nowMs: number): Promise<boolean> {
   const result = await db
     .updateTable('invites')
@@ -50,7 +50,7 @@ export async function isInviteRedeemable(db: Executor, codeHash: string, nowMs: 
   return row !== undefined;
 }
 
-/** Uses an invite once by a conditional increment; undefined when it is not usable. */
+/** Redeems an invite once by a conditional increment; undefined when the invite is not usable. */
 export async function redeemInvite(
   tx: Tx,
   codeHash: string,

@@ -9,7 +9,7 @@ import { passwordProblem } from './password-rule.ts';
 /** Changes of a person's own password. */
 export interface PasswordChange {
   /**
-   * Replaces the password and revokes all tokens of the account, the caller's included. Live sessions go on.
+   * Replaces the password and revokes all tokens of the account, the caller's included. Live sessions continue.
    * @throws ApiError validation_failed, rate_limited (hash queue), invalid_credentials; in this order
    */
   change(caller: Caller, body: Body<'me.password'>, addressKey: string): Promise<void>;
@@ -30,7 +30,7 @@ export function createPasswordChange(platform: Platform, hasher: PasswordHasher)
       const newHash = await hasher.hash(body.new_password, request);
       await database.transaction(async (tx) => {
         const nowMs = clock.nowMs();
-        // The second of two concurrent changes verified a password that is no longer stored.
+        // Of two concurrent changes the second verified a password that is no longer stored.
         const change = { userId: caller.userId, verifiedHash, newHash };
         if (!(await replacePassword(tx, change, nowMs))) throw wrong();
         await revokeAllTokens(tx, caller.userId, nowMs);

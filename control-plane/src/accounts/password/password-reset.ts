@@ -19,9 +19,8 @@ import { passwordProblem } from './password-rule.ts';
 const LINK_LIFETIME_MS = DAY_MS;
 
 /**
- * One-time links with which people set a new password without the old one. States: none, live, none. An
- * administrator makes a link live; its use, its end, another link, a new password and the disabling of the account
- * end it.
+ * One-time links with which people set a new password without the old one. A link is live from its creation by an
+ * administrator until it is used or expires. A newer link, a new password and the disabling of the account also end it.
  */
 export interface PasswordReset {
   /** @throws ApiError 404; 400 when the address of this service is not known */
@@ -70,7 +69,7 @@ export function createPasswordReset(
       const newHash = await hasher.hash(password, { addressKey, knownDevice: false });
       return database.transaction(async (tx) => {
         const nowMs = clock.nowMs();
-        // Of two concurrent uses the first one consumes the link.
+        // Of two concurrent requests with the same link the first one consumes it.
         if (!(await spendResetLink(tx, { userId: owner.id, tokenHash, newHash }, nowMs))) throw dead();
         await revokeAllTokens(tx, owner.id, nowMs);
         const account = await findAccount(tx, owner.id);

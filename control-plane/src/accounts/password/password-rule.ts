@@ -6,7 +6,7 @@ import {
 import { hasCodePoints } from '@footlight/protocol/rest';
 import { dictionary } from '@zxcvbn-ts/language-common';
 
-/** Only entries that pass the length rule are kept: about three hundred of fifty thousand. */
+/** The set contains only entries that pass the length rule: about three hundred of fifty thousand. */
 const COMMON: ReadonlySet<string> = new Set([
   ...dictionary['passwords-common'].map(fold).filter((entry) => entry.length >= MIN_PASSWORD_CHARACTERS),
   'changeme1234',
@@ -14,8 +14,9 @@ const COMMON: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Why a password is refused; null when accepted. The first fault counts: length, common password, identity. Lengths
- * are Unicode code points; nothing is trimmed; there are no composition rules.
+ * The reason why a password is refused; null when it is accepted. Only the first fault is reported, in this order:
+ * length, common password, identity. Lengths are Unicode code points; nothing is trimmed; there are no composition
+ * rules.
  * @param account trimmed username, and the email, whose part before `@` is checked
  */
 export function passwordProblem(
@@ -25,7 +26,7 @@ export function passwordProblem(
   return strengthProblem(password) ?? identityProblem(password, account);
 }
 
-/** The checks without an account: length and common passwords. */
+/** The checks that need no account: length and common passwords. */
 function strengthProblem(password: string): string | null {
   if (!hasCodePoints(password, MIN_PASSWORD_CHARACTERS, MAX_PASSWORD_CHARACTERS)) {
     return `password must have ${MIN_PASSWORD_CHARACTERS} to ${MAX_PASSWORD_CHARACTERS} characters`;
@@ -34,7 +35,7 @@ function strengthProblem(password: string): string | null {
   return null;
 }
 
-/** The checks with the account: the password contains neither username nor local part of the email. */
+/** The check against the account: the password must not contain the username or the local part of the email. */
 function identityProblem(password: string, account: { username: string; email: string }): string | null {
   const folded = fold(password);
   const localPart = account.email.slice(0, Math.max(0, account.email.indexOf('@')));

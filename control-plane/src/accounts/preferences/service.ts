@@ -15,8 +15,8 @@ export interface Preferences {
 
 export function createPreferences(platform: Pick<Platform, 'database'>): Preferences {
   const { database } = platform;
-  // A document has up to 64 KiB. The changes of one person are queued, so that a burst of them does not delay other
-  // people's requests.
+  // A document has up to 64 KiB. The changes of one person run one after another, so that many of them do not delay
+  // other people's requests.
   const queue = createKeyedQueue();
   return {
     async readUi(userId) {

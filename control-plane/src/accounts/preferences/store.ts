@@ -1,7 +1,7 @@
 import type { JsonObject } from '@footlight/protocol';
 import { type Executor, fromJson, type Tx } from '../../platform/database/index.ts';
 
-/** The stored document; {} without one. */
+/** The stored document; {} when the person has none. */
 export async function loadUiPreferences(db: Executor, userId: string): Promise<JsonObject> {
   const row = await db
     .selectFrom('user_preferences')

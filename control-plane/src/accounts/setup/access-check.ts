@@ -17,11 +17,11 @@ const EXPIRES_SOON_MS = 30 * DAY_MS;
 export interface RequestFacts {
   host: string | undefined;
   origin: string | undefined;
-  /** Transport of this listener, independent of headers. */
+  /** Whether this listener uses TLS; the value does not depend on headers. */
   overTls: boolean;
   forwardedProtoHeader: string | undefined;
   forwardedHeader: string | undefined;
-  /** The line to set for an untrusted proxy. */
+  /** The line to set when the proxy is not trusted. */
   proxyAdvice: string | undefined;
 }
 
@@ -106,7 +106,7 @@ function describeCertificate(
   return { in_use: true, info, host_covered: covered, ...(advice !== undefined && { advice }) };
 }
 
-/** Certificate facts that need no request. */
+/** The facts of the certificate that do not depend on a request. */
 function certificateInfo(
   certificate: CertificateInForce,
   leaf: X509Certificate,
@@ -130,8 +130,7 @@ function certificateInfo(
 }
 
 /**
- * One line of a distinguished name: Node puts each attribute on its own line and gives undefined for an empty
- * subject.
+ * A distinguished name as one line. Node puts each attribute on its own line and gives undefined for an empty subject.
  */
 function oneLine(name: string | undefined): string {
   return (name ?? '').split('\n').join(', ');

@@ -15,18 +15,19 @@ const CHECK_EVERY_MS = 5 * SECOND_MS;
 /**
  * The token that lets one person claim an instance without administrators.
  *
- * It exists in a file of the minting process and, as a digest, in the database, so any replica can check a claim. The
- * lease holder mints; a new digest replaces the former one and invalidates tokens of earlier starts and former lease
- * holders. The file is deleted when an administrator exists. The digest stays until the next start, so that the right
- * token, sent again, is answered with "already complete".
+ * The minting process writes the token to a file and stores its digest in the database, so any replica can check a
+ * claim. Only the lease holder mints. A new digest replaces the old one and so invalidates tokens of earlier starts and
+ * former lease holders. The file is deleted when an administrator exists. The digest stays until the next start, so
+ * that a repeated claim with the right token is answered with "already complete".
  */
 export interface SetupToken {
   /**
-   * Mints and writes the token, or deletes the file of an earlier start, and watches from then on.
+   * Creates the token's file and then watches for an administrator. If one already exists, deletes the file of an
+   * earlier start.
    * @throws when the file cannot be written
    */
   start(): Promise<void>;
-  /** Compares in constant time; false while no token is valid. */
+  /** Compares the presented token in constant time; false while no token is valid. */
   matches(presented: string): Promise<boolean>;
   /** Deletes the file if this process wrote it. Never throws. */
   discardFile(): Promise<void>;
@@ -37,7 +38,7 @@ export interface SetupToken {
 export function createSetupToken(platform: Platform): SetupToken {
   const { clock, config, database, leader, logger, random } = platform;
   const file = config.accounts.setupTokenFile;
-  /** Digest of the token minted by this process; null: none, or its file is deleted. */
+  /** Digest of the token minted by this process; null: no token was minted, or its file is deleted. */
   let minted: string | null = null;
   let watch: Timer | null = null;
   let failure: unknown = null;
@@ -97,7 +98,7 @@ export function createSetupToken(platform: Platform): SetupToken {
       });
       await leader.runNow(TASK);
       if (failure !== null) throw failure;
-      // Another replica may have handled the claim, but the file is on this machine.
+      // Another replica may have handled the claim, but only this machine can delete the file.
       watch = clock.setInterval(() => {
         discardOnceClaimed().catch((error: unknown) => {
           logger.debug({ err: error }, 'accounts.setup_watch_failed');

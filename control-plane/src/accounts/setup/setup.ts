@@ -19,18 +19,18 @@ import {
 import type { LoginOrigin } from '../tokens/bearer-tokens.ts';
 import type { SetupToken } from './setup-token.ts';
 
-/** Set-up of an instance until it has an administrator. */
+/** Set-up of an instance that has no administrator yet. */
 export interface Setup {
   status(): Promise<SetupStatus>;
   /**
-   * Creates the first administrator and signs it in. The token was checked before.
+   * Creates the first administrator and signs it in. The caller has already checked the setup token.
    * @throws ApiError validation_failed, setup_already_complete, rate_limited (hash queue), conflict; in this order
    */
   claim(fields: Body<'setup.claim'>, origin: LoginOrigin): Promise<SignedIn>;
-  /** Stores that the wizard was finished or skipped; the time of the first call stays. */
+  /** Stores that the wizard was finished or skipped; later calls do not change the stored time. */
   complete(): Promise<SetupStatus>;
   /**
-   * Creates or promotes the administrator of the environment, while there is none.
+   * While no administrator exists, creates or promotes the account that the environment names.
    * @throws when the values are invalid
    */
   bootstrap(): Promise<void>;
@@ -111,7 +111,10 @@ export function createSetup(
   };
 }
 
-/** Applies the rules of new accounts; the message names the variables and contains no value. */
+/**
+ * Applies the rules for new accounts to the environment's values. An error message names the variables and contains no
+ * value.
+ */
 function checkBootstrap(bootstrap: { email: string; username: string; password: string }) {
   try {
     return checkNewAccount(bootstrap);

@@ -2,20 +2,20 @@ import type { Logger } from '@footlight/platform';
 import { ApiError } from '../../platform/errors.ts';
 
 const VERSION = /^v?([0-9]+)\.([0-9]+)\.([0-9]+)$/;
-/** Bound of logged distinct malformed versions. */
+/** Maximum distinct malformed versions that are logged. */
 const MAX_WARNED = 32;
 
 interface VersionPolicy {
-  /** Older clients are refused; null: none. */
+  /** Clients older than this are refused; null: no minimum is set. */
   minClientVersion: string | null;
-  /** Advice to clients; no reason to refuse. null: none. */
+  /** Reported to clients as advice and never a reason to refuse them. null: no version is set. */
   latestClientVersion: string | null;
 }
 
 /** Refuses clients that are too old for this server. */
 export interface VersionGate {
   /**
-   * Checks the header X-Service-Client-Version. A malformed value passes, because it comes from tools.
+   * Checks the header X-Service-Client-Version. A malformed value passes, because only tools send one.
    * @throws ApiError client_too_old
    */
   checkHeader(presented: string | undefined): void;
@@ -24,7 +24,7 @@ export interface VersionGate {
    * @throws ApiError client_too_old
    */
   checkLogin(presented: string | null | undefined): void;
-  /** Version members of every sign-in answer. */
+  /** Version fields that every sign-in answer contains. */
   readonly advice: { min_client_version?: string; latest_client_version?: string };
 }
 
@@ -71,8 +71,8 @@ function parseVersion(text: string): string[] | null {
 }
 
 /**
- * Below zero when a is older than b. Parts of any length are compared as digit strings: converting a million digits
- * would block the event loop before sign-in.
+ * Negative when a is older than b. Parts of any length are compared as digit strings: converting a million digits would
+ * block the event loop before sign-in.
  */
 function compareVersions(a: readonly string[], b: readonly string[]): number {
   for (const [index, part] of a.entries()) {

@@ -1,36 +1,36 @@
 /**
- * When a sign-in or a claim must wait. Pure: state and the time in, a wait or the next state out; rate-limits.ts keeps
- * the states. Source: docs/people.md, "Rate limits".
+ * When a sign-in or a claim must wait. Pure: the functions receive the state and the time, and return a wait or the
+ * next state. rate-limits.ts stores the states. Source: docs/people.md, "Rate limits".
  */
 import type { LimitVerdict } from '../../platform/buckets/bucket-rules.ts';
 
 export interface ClaimLimits {
-  /** Rejected tokens after which an address must pause. */
+  /** Number of rejected tokens after which an address must pause. */
   maxRejected: number;
-  /** The pause, counted from the last admitted attempt. */
+  /** Length of the pause, measured from the last admitted attempt. */
   pauseMs: number;
   inFlightPerAddress: number;
   inFlightTotal: number;
 }
 
-/** Attempts of an address whose token was not right, or is not known yet. */
+/** Attempts of an address with a wrong token, or with a token that is not checked yet. */
 export interface Rejected {
   count: number;
   /** Time of its last admitted attempt. */
   lastMs: number;
 }
 
-/** Rest of an address's pause (ms); 0: none. */
+/** Remaining pause of an address (ms); 0: the address may try now. */
 export const claimPauseMs = (limits: ClaimLimits, { count, lastMs }: Rejected, nowMs: number): number =>
   count < limits.maxRejected ? 0 : Math.max(0, lastMs + limits.pauseMs - nowMs);
 
-/** Answers of attempts in flight come soon, so a refused one may try at once. */
+/** Attempts in flight are answered soon, so a refused client may retry at once. */
 const SOON_MS = 1;
 
 /**
- * One attempt to claim the instance, before its token is read. Every admitted attempt counts as rejected until its
- * token is right, so concurrent attempts cannot exceed the limit.
- * @param known undefined: no earlier attempt of this address
+ * Decides about one attempt to claim the instance before its token is read. Every admitted attempt counts as rejected
+ * until its token is right, so concurrent attempts cannot exceed the limit.
+ * @param known undefined: this address has no stored attempts
  */
 export function judgeClaim(
   limits: ClaimLimits,

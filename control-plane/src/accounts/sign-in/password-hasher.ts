@@ -17,19 +17,19 @@ export interface HashCost {
  * 9106, section 4.
  */
 export const HASH_COST: HashCost = { memoryCost: 65_536, timeCost: 3, parallelism: 2 };
-/** RFC 9106, 3.1 recommends 128 bits at least; 256 cost nothing more. */
+/** RFC 9106, 3.1 recommends at least 128 bits; 256 bits have no extra cost. */
 const KEY_BYTES = 32;
 /** RFC 9106, 3.1: 16 bytes are recommended for passwords. */
 const SALT_BYTES = 16;
 
 /**
- * Hash of an unknown random password at the cost above. Verifying against it takes as long as against a real hash, so
- * an unknown email answers no faster than a known one.
+ * Hash of an unknown random password at the cost above. A verification against it takes as long as one against a real
+ * hash, so an unknown email is not answered faster than a known one.
  */
 const DUMMY_HASH =
   '$argon2id$v=19$m=65536,t=3,p=2$PO2u2/EYkU7rG6Wf7fiDHg$AjnaQykvGpOrBT/9FrsgxlUusznlggOKJFLbzO9ieCQ';
 
-/** A hash that no known password matches, without computing one. */
+/** A hash that no known password matches. It is random and needs no hash computation. */
 export function unusableHash(random: Random): string {
   const { memoryCost, timeCost, parallelism } = HASH_COST;
   const [salt, key] = [SALT_BYTES, KEY_BYTES].map((bytes) =>
@@ -39,19 +39,19 @@ export function unusableHash(random: Random): string {
 }
 
 export interface HashQueueShape {
-  /** Concurrent hashes; each needs 64 MiB and a core. */
+  /** Concurrent hashes; each hash needs 64 MiB and one core. */
   parallel: number;
-  /** Waiting hashes; a further one is refused. */
+  /** Maximum waiting hashes; a further request is refused. */
   waiting: number;
-  /** Waiting places reserved for requests of known devices. */
+  /** Waiting places that only requests of known devices can use. */
   knownOnly: number;
-  /** Waiting requests of one address. */
+  /** Maximum waiting requests of one address. */
   perAddress: number;
 }
 
 /**
- * One hash per core, and a bounded queue. An address gets two places, so a few addresses cannot fill the queue. Many
- * addresses can, so 16 places are reserved for known devices.
+ * One hash runs per core, and the queue is bounded. An address gets two places, so a few addresses cannot fill the
+ * queue. Many addresses could fill it, so 16 places are reserved for known devices.
  */
 const HASH_QUEUE: HashQueueShape = {
   parallel: availableParallelism(),
@@ -69,13 +69,13 @@ export interface HashRequest {
 
 /** Hashes and verifies passwords through one bounded queue. */
 export interface PasswordHasher {
-  /** @returns a PHC string; @throws ApiError rate_limited when the queue has no place */
+  /** @returns a PHC string; @throws ApiError rate_limited when the queue is full */
   hash(password: string, request: HashRequest): Promise<string>;
-  /** Hashes for the service itself, outside the queue. */
+  /** Computes a hash for the service itself without waiting in the queue. */
   hashOwn(password: string): Promise<string>;
   /**
    * @param storedHash null: verifies against the dummy hash and returns false
-   * @throws ApiError rate_limited when the queue has no place
+   * @throws ApiError rate_limited when the queue is full
    */
   verify(storedHash: string | null, password: string, request: HashRequest): Promise<boolean>;
 }
@@ -86,12 +86,12 @@ export function createPasswordHasher(
   cost: HashCost = HASH_COST,
 ): PasswordHasher {
   const slots = pLimit(shape.parallel);
-  /** Waiting requests by address. Bounded by the queue. */
+  /** Waiting requests by address. The queue's length bounds the number of keys. */
   const waiting = createKeyedCount();
   let strangers = 0;
 
   async function enqueue<T>(work: () => Promise<T>, { addressKey, knownDevice }: HashRequest): Promise<T> {
-    // No await between check and use, so two callers cannot take the same last place.
+    // There is no await between check and use, so two callers cannot get the same last place.
     if (slots.activeCount + slots.pendingCount < shape.parallel) return slots(work);
     if (
       waiting.total >= shape.waiting ||

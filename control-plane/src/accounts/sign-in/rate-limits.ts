@@ -8,18 +8,18 @@ import { type ClaimLimits, claimPauseMs, judgeClaim, type Rejected } from './lim
 /** Register and login share one bucket per client address. */
 export const SIGN_IN_BUCKET: BucketShape = { capacity: 10, refillEveryMs: 5_000 };
 
-/** Bucket per user for measurements, and another for password changes. */
+/** One bucket per user for posted measurements, and a second one for password changes. */
 export const PER_USER_BUCKET: BucketShape = { capacity: 5, refillEveryMs: 10_000 };
 
-/** Failed logins of one account name, from all addresses. */
+/** Bucket for failed logins of one account name, counted over all addresses. */
 export const FAILED_LOGIN_BUCKET: BucketShape = { capacity: 20, refillEveryMs: 60_000 };
 
-/** Log lines per address about failed claims: one a minute. */
+/** Bucket for log lines about failed claims: one per minute and address. */
 export const CLAIM_LOG_BUCKET: BucketShape = { capacity: 1, refillEveryMs: 60_000 };
 
 /** One login before its password is compared. */
 interface LoginAttempt {
-  /** The login did not fail: the password was right, or was not compared. */
+  /** Returns the token to the bucket, because the password was right or was not compared. */
   spare(): void;
 }
 
@@ -30,7 +30,7 @@ export interface LoginAttempts {
 
 /**
  * Limits guesses of one password from many addresses. Every login counts as failed until its password is right, so
- * concurrent logins cannot exceed the limit. Unknown names are counted alike.
+ * concurrent logins cannot exceed the limit. Unknown account names are counted in the same way.
  */
 export function createLoginAttempts(shape: BucketShape, clock: Pick<Clock, 'monotonicMs'>): LoginAttempts {
   const buckets = createTokenBuckets(shape, clock);
@@ -52,7 +52,7 @@ export const CLAIM_LIMITS: ClaimLimits = {
 
 /** One admitted attempt to claim the instance. */
 interface ClaimAttempt {
-  /** The token was right: resets the address. */
+  /** The token was right; resets the count of the address. */
   accepted(): void;
   /** The answer was sent. A second call does nothing. */
   done(): void;
@@ -66,7 +66,7 @@ export interface ClaimLimiter {
 /** Limits guesses of the setup token. */
 export function createClaimLimiter(limits: ClaimLimits, clock: Pick<Clock, 'monotonicMs'>): ClaimLimiter {
   const rejected = new LimiterKeys<Rejected>((entry, nowMs) => claimPauseMs(limits, entry, nowMs) > 0);
-  // Bounded by inFlightTotal.
+  // inFlightTotal bounds the number of keys.
   const inFlight = createKeyedCount();
 
   return {

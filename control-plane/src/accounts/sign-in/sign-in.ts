@@ -15,7 +15,7 @@ interface SignInOrigin {
   userAgent: string | undefined;
 }
 
-/** A new token for its owner; only this answer contains it. */
+/** A new token for the account that signed in; only this answer contains it. */
 export interface SignedIn {
   accessToken: string;
   expiresAtMs: number;
@@ -26,7 +26,7 @@ export interface SignedIn {
 export interface SignIn {
   /**
    * Writes the token and its device in the given transaction.
-   * @param expiresAtMs epoch milliseconds; missing: after the configured lifetime
+   * @param expiresAtMs epoch milliseconds; missing: the token expires after the configured lifetime
    */
   issue(
     tx: Tx,

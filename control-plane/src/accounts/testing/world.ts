@@ -25,7 +25,7 @@ export const ADMIN = { email: 'admin@example.org', username: 'admin', password: 
 export interface AccountsWorldOptions {
   env?: Record<string, string>;
   limits?: NonNullable<AccountsDeps['limits']>;
-  /** Missing: a file of this world. */
+  /** Missing: a file in a temporary directory of this world. */
   setupTokenFile?: string;
   certificate?: AccountsDeps['certificate'];
 }
@@ -44,7 +44,7 @@ export interface Call {
 /** One line of the log, parsed. */
 export type LogLine = Record<string, unknown> & { event?: string; level: string };
 
-/** The accounts feature with real dependencies below it and without other features. */
+/** The accounts feature with the real platform and without other features. */
 export async function openAccountsWorld(target: DatabaseTarget, options: AccountsWorldOptions) {
   const dir = mkdtempSync(path.join(tmpdir(), 'accounts-'));
   const setupTokenFile = options.setupTokenFile ?? path.join(dir, 'run', 'setup-token');
@@ -161,7 +161,7 @@ export async function openAccountsWorld(target: DatabaseTarget, options: Account
       if (answer.statusCode !== 201) throw new Error(`${username} was not registered: ${answer.body}`);
     },
 
-    /** Signs in with the common password of the tests. */
+    /** Signs in with the password that all tests use. */
     async login(email: string, more: object = {}): Promise<LoginResponse> {
       const answer = await world.call('POST', '/v1/auth/login', {
         body: { email, password: PASSWORD, ...more },
@@ -170,7 +170,7 @@ export async function openAccountsWorld(target: DatabaseTarget, options: Account
       return answer.json() as LoginResponse;
     },
 
-    /** Claims the instance and signs the administrator in. */
+    /** Claims the instance and signs in as the administrator. */
     async claim(): Promise<LoginResponse> {
       const headers = { 'x-service-setup-token': world.setupToken() };
       const answer = await world.call('POST', '/v1/setup/claim', { body: ADMIN, headers });
@@ -183,7 +183,7 @@ export async function openAccountsWorld(target: DatabaseTarget, options: Account
 
 export type AccountsWorld = Awaited<ReturnType<typeof openAccountsWorld>>;
 
-/** @returns a function that gives each test its own world on a new database, and closes it in every case */
+/** @returns a function that gives each test its own world on a new database, and closes it even if the test fails */
 export function worldsOn(freshDatabase: () => Promise<DatabaseTarget>) {
   return async (
     options: AccountsWorldOptions,

@@ -26,9 +26,9 @@ import { readPageCookies } from './tokens.ts';
 
 /** Least time between two writes of a token's last_used_at. */
 const TOUCH_EVERY_MS = MINUTE_MS;
-/** Tokens of one janitor transaction, so that no sign-in waits long for it. */
+/** Maximum tokens per janitor transaction, so that no sign-in waits long for its locks. */
 const JANITOR_BATCH = 1_000;
-/** Expired tokens are kept for this time for investigations and known devices (docs/people.md, "Sign-in"). */
+/** Expired tokens are kept this long, for investigations and to recognize known devices (docs/people.md, "Sign-in"). */
 const KEEP_EXPIRED_MS = 7 * DAY_MS;
 
 /** Origin of a login. */
@@ -39,9 +39,9 @@ export interface LoginOrigin {
 
 /** Bearer tokens: authentication, login, expiry. */
 export interface BearerTokens {
-  /** The caller of a bearer token; null for an invalid one, for any reason. */
+  /** The caller of a bearer token; null for an invalid token, whatever the reason. */
   authenticate(bearer: string): Promise<Caller | null>;
-  /** Whether a token is still valid; for answers that outlive their request. */
+  /** Whether a token is still valid; used by event streams, which stay open after the check of their request. */
   isTokenLive(tokenId: string): Promise<boolean>;
   /** Whether a Cookie header opens the administrators' pages. */
   opensAdminPages(cookieHeader: string | undefined): Promise<boolean>;
@@ -59,7 +59,7 @@ export function createBearerTokens(
   const { clock, database, jobs, logger } = platform;
   const { guesses, hasher, signIn, versionGate } = parts;
   const findLiveToken = liveTokenFinder(database, () => clock.nowMs());
-  // Batched, because a commit for each token would delay all requests of a reconnecting crowd.
+  // Batched, because one commit per token would delay all requests when many clients reconnect at once.
   const touch = batchReads(async (tokenIds: readonly string[]) => {
     await touchTokens(database.db, tokenIds, clock.nowMs(), TOUCH_EVERY_MS);
     return new Map<string, never>();
@@ -86,7 +86,8 @@ export function createBearerTokens(
       if (token === undefined) return null;
       const nowMs = clock.nowMs();
       if (token.last_used_at === null || nowMs - token.last_used_at >= TOUCH_EVERY_MS) {
-        // The request neither waits for this write nor fails with it: a busy database must not stop reads.
+        // The request does not wait for this write and does not fail with it, because a busy database must not block
+        // reads.
         touch(token.id).catch((error: unknown) => {
           logger.debug({ err: error }, 'accounts.token_touch_failed');
         });
@@ -115,10 +116,10 @@ export function createBearerTokens(
       const email = normaliseEmail(fields.email ?? '');
       const deviceKey = fields.device_key ?? '';
       const account = await findAccountByEmail(database.db, email);
-      // Also for unknown accounts, so that both kinds take the same time.
+      // Also count attempts for unknown accounts, so that both kinds take the same time.
       const knownDevice = deviceKey !== '' && (await isSignedInDevice(database.db, email, deviceKey));
       const attempt = guesses.admit(sha256Hex(email), knownDevice);
-      // Every failure costs one verification, so the duration reveals nothing about the account.
+      // Every failed login verifies one hash, so its duration reveals nothing about the account.
       const mayLogIn = account !== undefined && account.disabled_at === null && account.internal === 0;
       const hash = account !== undefined && account.internal === 0 ? account.password_hash : null;
       const matches = await hasher

@@ -10,7 +10,7 @@ export function mintToken(random: Random): string {
   return random.bytes(TOKEN_BYTES).toString('base64url');
 }
 
-/** A secret of the machine: 32 random bytes in hex (64 characters), easy to copy by hand. */
+/** A secret of this service for operators: 32 random bytes in hex (64 characters), easy to copy by hand. */
 export function mintHexSecret(random: Random): string {
   return random.bytes(HEX_SECRET_BYTES).toString('hex');
 }
@@ -43,14 +43,14 @@ export function clearedPageCookie(secure: boolean): string {
 
 const PAGE_VALUE = /^[A-Za-z0-9_-]{43}$/;
 /**
- * Values of one request that are looked up. A browser sends one for each domain and path that set the cookie; those of the
- * deepest page come before the right one, and another service below the same domain can set them all.
+ * Maximum values of one request that are looked up. A browser sends one value for each domain and path that set the
+ * cookie, and longer paths come first. Another service below the same domain can set all of these values.
  */
 const MAX_PAGE_VALUES = 32;
 
 /**
- * Values of the page cookie in a Cookie header that have the right form. Cookies know neither ports nor, where the setter
- * wishes, sub-domains: another service of the host may set one of the same name, which must not shut administrators out.
+ * Values of the page cookie in a Cookie header that have the right form. Cookies are not separated by port, and can be
+ * set for all sub-domains. A cookie of the same name from another service on the host must not lock administrators out.
  * Source: RFC 6265, section 8.5 and 8.6.
  */
 export function readPageCookies(cookieHeader: string | undefined): string[] {

@@ -12,8 +12,7 @@ export const isEnabledAdmin = ({ role, disabled }: Standing): boolean => role ==
 /**
  * Whether a change would leave the instance without an enabled administrator. Pure.
  * @param after null: the account is deleted
- * @param otherAdmins other enabled administrators (count)
- * Source: docs/people.md, "The last administrator".
+ * @param otherAdmins other enabled administrators (count). Source: docs/people.md, "The last administrator".
  */
 export function takesLastAdmin(before: Standing, after: Standing | null, otherAdmins: number): boolean {
   return isEnabledAdmin(before) && !(after !== null && isEnabledAdmin(after)) && otherAdmins === 0;

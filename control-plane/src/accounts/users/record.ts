@@ -8,7 +8,7 @@ export interface UserRow
     UsersTable,
     'id' | 'email' | 'username' | 'role' | 'disabled_at' | 'max_concurrent_sessions' | 'created_at'
   > {
-  /** Latest of its devices; null without devices. */
+  /** Newest last_seen_at of the account's devices; null without devices. */
   last_seen_at: number | null;
   active_session_count: number;
 }

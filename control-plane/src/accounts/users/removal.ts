@@ -10,7 +10,7 @@ import {
   lockWithResetLinks,
 } from './store.ts';
 
-/** Result of a deletion; the account is unchanged unless removed. */
+/** Result of a deletion. The account is deleted only for `removed`, and unchanged for the other kinds. */
 export type Removal =
   | { kind: 'removed'; username: string }
   | { kind: 'unknown' }
@@ -18,8 +18,8 @@ export type Removal =
   | { kind: 'active_session' };
 
 /**
- * The only code that deletes an account. Its homes lose their owner and become due for collection; other rows are
- * deleted by cascades. A launch that locked the row first is seen here; a later one finds no account.
+ * Deletes an account; no other code does. Its homes lose their owner and become due for collection; other rows are
+ * deleted by cascades. A launch that locked the row first counts as an active session; a later launch finds no account.
  */
 export async function removeUser(
   database: Database,

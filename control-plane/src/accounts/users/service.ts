@@ -24,7 +24,7 @@ import {
 export interface Users {
   list(query: Query<'users.list'>): Promise<{ items: AdminUser[]; next_cursor: string | null }>;
   /**
-   * Applies all fields or none; then `end_sessions`, best effort. @throws ApiError 404; 409 for the last enabled
+   * Applies all fields or none, then `end_sessions` as best effort. @throws ApiError 404; 409 for the last enabled
    * administrator
    */
   update(actor: Caller, id: string, body: Body<'users.update'>): Promise<AdminUser>;
@@ -66,7 +66,8 @@ export function createUsers(
           }),
           ...(typeof max_concurrent_sessions === 'number' && { max_concurrent_sessions }),
         };
-        // A former administrator could sign in as another one with a link made before.
+        // Revoke all links: a former administrator could sign in as another administrator with a link that he created
+        // earlier.
         if (isEnabledAdmin(standing) && !isEnabledAdmin(after)) await endResetLinks(tx);
         if (Object.keys(columns).length > 0) await updateUser(tx, id, { ...columns, updated_at: nowMs });
         const row = await findUser(tx, id);

@@ -64,9 +64,7 @@ export async function findUser(db: Executor, id: string): Promise<UserRow | unde
   return visibleUsers(db).where('users.id', '=', id).executeTakeFirst();
 }
 
-/**
- * Locks the account's row until the transaction ends, against launches and changes; internal accounts are not found.
- */
+/** Locks the account's row against launches and changes until the transaction ends. Internal accounts are not found. */
 export async function lockUser(
   tx: Tx,
   id: string,
@@ -80,8 +78,8 @@ export async function lockUser(
 }
 
 /**
- * Locks the account and those with a link to set a password, in the order of their ids. The lock `last_admin`, which
- * the caller holds, prevents new links.
+ * Locks the account and all accounts with a link to set a password, in the order of their ids. The lock `last_admin`,
+ * which the caller holds, prevents new links.
  */
 export async function lockWithResetLinks(tx: Tx, id: string): Promise<void> {
   const query = tx
@@ -92,7 +90,7 @@ export async function lockWithResetLinks(tx: Tx, id: string): Promise<void> {
   await query.forNoKeyUpdate().execute();
 }
 
-/** Ends the links of all accounts to set a password; lockWithResetLinks came before. */
+/** Ends the password links of all accounts. Call lockWithResetLinks before it. */
 export async function endResetLinks(tx: Tx): Promise<void> {
   await tx.updateTable('users').set(NO_RESET_LINK).where('password_reset_hash', 'is not', null).execute();
 }
@@ -101,7 +99,7 @@ export async function updateUser(tx: Tx, id: string, columns: Updateable<UsersTa
   await tx.updateTable('users').set(columns).where('id', '=', id).execute();
 }
 
-/** Cascades delete the account's rows; entitlements that it granted stay without its name. */
+/** Deletes the account; cascades delete its rows. Entitlements that it granted stay, without its name. */
 export async function deleteUser(tx: Tx, id: string): Promise<void> {
   await tx.deleteFrom('users').where('id', '=', id).execute();
 }

@@ -3,19 +3,19 @@ import { ApiError } from '../../platform/errors.ts';
 import type { Secrets } from '../../settings/index.ts';
 import { PROVIDER_NAME, type Provider } from './steamgriddb.ts';
 
-/** Provider facts in every answer of the area. */
+/** Provider facts that every answer about artwork contains. */
 export type ProviderFacts = Omit<ArtworkEnvelope, 'artwork'>;
 
 /** The provider's current availability. */
 export interface Availability {
   facts: ProviderFacts;
-  /** null: not configured. */
+  /** null: no provider is configured. */
   provider: Provider | null;
 }
 
 /**
- * Evaluated for each request, so that a stored key applies at once.
- * @param deps.staticKey a key of tests that replaces all others
+ * Evaluated for each request, so that a newly stored key applies at once.
+ * @param deps.staticKey a key from tests that replaces all other keys
  */
 export function createAvailability(deps: {
   choice: 'steamgriddb' | 'none';

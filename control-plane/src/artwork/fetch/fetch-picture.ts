@@ -8,7 +8,8 @@ export interface FetchedPicture {
 
 /**
  * Fetches a picture.
- * @throws FetchRefused when it cannot be fetched, is no JPEG, PNG or WebP, or has another declared type
+ * @throws FetchRefused when the picture cannot be fetched, is not a JPEG, PNG or WebP, or does not have the declared
+ *   type
  */
 export async function fetchPicture(
   fetcher: Fetcher,

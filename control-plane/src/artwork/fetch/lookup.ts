@@ -1,10 +1,10 @@
 import type { ArtworkApp } from '../store.ts';
 
-/** How an app's title is looked up. nothing: the app has no artwork. */
+/** How an app's title is looked up. nothing: the app is not looked up. */
 export type Lookup = { by: 'nothing' } | { by: 'steam'; steamId: string } | { by: 'name'; name: string };
 
 /**
- * A shop's app is looked up only by the shop's number, because names are ambiguous. Desktops and launchers are not
+ * An app from a shop is looked up only by the shop's id, because names are ambiguous. Desktops and launchers are not
  * looked up. Pure.
  */
 export function decideLookup(

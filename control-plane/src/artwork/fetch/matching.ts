@@ -5,7 +5,7 @@ import { decideLookup } from './lookup.ts';
 import { type Provider, ProviderUnavailable, type RemotePicture, type Title } from './steamgriddb.ts';
 import { isSameTitle } from './titles.ts';
 
-/** Pictures of a title that are tried before the provider counts as failed. */
+/** Maximum pictures of a title that are tried before the title has no picture. */
 const MAX_TRIED = 3;
 
 /** A title with its fetched pictures; at least one. */
@@ -34,7 +34,7 @@ export function createMatcher(deps: { fetcher: Fetcher; maxBytes: number }): Mat
     return titles.find((title) => isSameTitle(title.name, lookup.name)) ?? null;
   }
 
-  /** null: none. A picture that cannot be fetched is skipped. */
+  /** The first picture that can be fetched; null: none could be. */
   async function fetchFirst(offered: readonly RemotePicture[]): Promise<FetchedPicture | null> {
     for (const { url } of offered.slice(0, MAX_TRIED)) {
       try {

@@ -7,14 +7,14 @@ import * as store from '../store.ts';
 import type { Matcher } from './matching.ts';
 import { type Provider, ProviderUnavailable } from './steamgriddb.ts';
 
-/** Apps of one pass. */
+/** Maximum apps per pass. */
 const MAX_APPS = 25;
-/** Consecutive failures after which the provider counts as down and the pass ends. */
+/** After this number of consecutive failures the provider counts as down and the pass ends. */
 const MAX_FAILED_IN_A_ROW = 3;
-/** Apps remembered as failed. Further ones are not remembered. */
+/** Maximum apps remembered as failed. Further failed apps are not remembered. */
 const MAX_REMEMBERED = 500;
 
-/** Result of a look-up. left: a record was chosen, or the app deleted, in the meantime. */
+/** Result of a look-up. left: in the meantime an administrator chose a record, or the app was deleted. */
 export type ResolveOutcome = 'resolved' | 'no_match' | 'failed' | 'left';
 
 export interface ReresolveCounts {
@@ -27,8 +27,8 @@ export interface ReresolveCounts {
 /** Finds pictures for apps without a record. */
 export interface Resolver {
   /**
-   * One pass over apps without a record, newest first. Failed apps get no record and are retried in the next pass,
-   * after untried ones.
+   * Looks up apps without a record, newest first. Failed apps get no record; the next pass retries them after apps that
+   * were not tried yet.
    * @param check first statement of each transaction
    */
   pass(
@@ -47,7 +47,7 @@ export function createResolver(platform: Platform, deps: { matcher: Matcher; rec
   const failed = new Set<string>();
   let reresolving = false;
 
-  /** @param mayReplace decided from the current record, with the app locked */
+  /** @param mayReplace decides from the current record while the app is locked */
   async function resolve(
     provider: Provider,
     app: store.ArtworkApp,
@@ -73,7 +73,7 @@ export function createResolver(platform: Platform, deps: { matcher: Matcher; rec
     }
   }
 
-  /** Untried apps first, then failed ones. */
+  /** Apps without a record: first those that were not tried yet, then the failed ones. */
   async function listDue(): Promise<store.ArtworkApp[]> {
     const fresh = await store.listAppsWithoutRecord(database.db, MAX_APPS, [...failed]);
     if (fresh.length === MAX_APPS || failed.size === 0) return fresh;

@@ -9,22 +9,25 @@ import {
   PUBLIC_INTERNET,
 } from '../../platform/outgoing/guarded-fetch.ts';
 
-/** Pause between calls, as the provider asks of its users. */
+/** Pause between two calls. The provider requests it from its users. */
 const BETWEEN_CALLS_MS = 500;
 const CALL_DEADLINE_MS = 10 * SECOND_MS;
-/** Chosen with room, not measured. */
+/** Maximum bytes of an answer; larger than needed, not measured. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 const MAX_NAME_BYTES = 512;
 
 const GRID_SIZES = '600x900,660x930,342x482';
 const HERO_SIZES = '1920x620,3840x1240,1600x650';
-/** Still pictures without adult content and humor. */
+/** Filters: only still pictures, without adult content and without humor. */
 const DECENT = 'types=static&nsfw=false&humor=false&mimes=image/png,image/jpeg,image/webp';
 
 export const PROVIDER_NAME = 'steamgriddb';
 export const ATTRIBUTION = 'Artwork via SteamGridDB';
 
-/** Policy of requests for pictures. No environment variable loosens it; tests pass their own. */
+/**
+ * Policy for requests to the provider and for pictures. No environment variable can loosen it; tests pass their own
+ * policy.
+ */
 export interface ArtworkPolicy extends FetchPolicy {
   /** URL of the provider's API, without a trailing slash. */
   providerUrl: string;
@@ -55,7 +58,7 @@ export interface RemotePicture {
   thumb: string;
 }
 
-/** The provider's API with one key. Every method throws ProviderUnavailable. */
+/** The provider's API, used with one key. Every method throws ProviderUnavailable. */
 export interface Provider {
   /** Best match first. */
   search(term: string): Promise<Title[]>;
@@ -76,11 +79,11 @@ const title = z
   );
 const pictures = z.array(z.object({ url: z.string().max(2048), thumb: z.string().max(2048) }));
 
-/** Whether a text has the form of a provider id; it becomes part of a URL. */
+/** Whether a text has the form of a provider id; the id becomes part of a URL. */
 const isRef = (ref: string): boolean => /^[1-9][0-9]{0,15}$/.test(ref);
 
 /**
- * The HTTP API of SteamGridDB, version 2. Calls of all callers are serialized with a pause in between.
+ * The HTTP API of SteamGridDB, version 2. Calls from all callers run one after another, with a pause between them.
  * @returns a factory of providers by key
  */
 export function createSteamGridDb(deps: {
@@ -111,15 +114,15 @@ export function createSteamGridDb(deps: {
       headers: { authorization: `Bearer ${key}` },
       maxBytes: MAX_ANSWER_BYTES,
       deadlineMs: CALL_DEADLINE_MS,
-      // The key goes to the provider only, so redirects are not followed.
+      // The key must be sent only to the provider, so redirects are not followed.
       maxRedirects: 0,
     });
     if (status === 404) return null;
     if (status === 401 || status === 403) throw new ProviderUnavailable('SteamGridDB refused the API key.');
     if (status !== 200) throw new ProviderUnavailable(`SteamGridDB answered ${status}.`);
     const answer = parse(bytes, z.object({ success: z.literal(true), data: schema }));
-    // An answer that contains the key would copy it into records, answers and logs; the parsed values are checked
-    // too, because JSON has other spellings.
+    // Reject an answer that contains the key, because it would copy the key into records, answers and logs. The parsed
+    // values are checked too, because JSON can escape the same text differently.
     if (answer === undefined || bytes.includes(key) || repeats(answer.data, key)) {
       throw new ProviderUnavailable('SteamGridDB answered something that makes no sense.');
     }
@@ -155,7 +158,7 @@ export function createSteamGridDb(deps: {
 const repeats = (value: unknown, key: string): boolean =>
   JSON.stringify(value).includes(JSON.stringify(key).slice(1, -1));
 
-/** undefined: no JSON, or not of this form. */
+/** undefined: the bytes are not JSON, or do not match the schema. */
 function parse<T>(bytes: Buffer, schema: z.ZodType<T>): T | undefined {
   try {
     return schema.safeParse(JSON.parse(bytes.toString('utf8'))).data;
@@ -164,7 +167,7 @@ function parse<T>(bytes: Buffer, schema: z.ZodType<T>): T | undefined {
   }
 }
 
-/** @throws ProviderUnavailable when the service stops */
+/** @throws ProviderUnavailable when the service stops during the pause */
 function pause(clock: Clock, forMs: number, stopping: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {

@@ -1,4 +1,7 @@
-/** Edition suffixes that do not make another game. Longer ones first, so that none is cut in half. */
+/**
+ * Edition suffixes that do not make a different game. Longer suffixes come first, so that a shorter one does not remove
+ * only a part of them.
+ */
 const EDITIONS = [
   'game of the year edition',
   'remastered edition',
@@ -13,7 +16,7 @@ const EDITIONS = [
 
 /**
  * Normalized title: lower-case words of letters and digits with single spaces, without one edition suffix. Letters of
- * every script count, otherwise all Japanese titles would be equal.
+ * every script are kept; otherwise all Japanese titles would be equal.
  */
 export function normaliseTitle(title: string): string {
   const words = title

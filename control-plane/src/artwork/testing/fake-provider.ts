@@ -17,18 +17,18 @@ export interface FakeGame {
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A fake provider on loopback, with pictures on the same server. */
+/** A fake provider on loopback, whose pictures are on the same server. */
 export interface FakeProvider {
-  /** Its URL, also of other pictures. */
+  /** URL of the server; pictures have the same origin. */
   readonly origin: string;
   readonly games: FakeGame[];
-  /** Answers of other paths. */
+  /** Answers for paths outside the API and its pictures. */
   readonly files: Map<string, Answer>;
   /** API calls (path and query) in order, with times (ms of the given clock). */
   readonly calls: { path: string; atMs: number }[];
   /** Requests of all paths, pictures included. */
   readonly requests: string[];
-  /** While set, the answer of every API call. */
+  /** While set, every API call gets this answer. */
   broken: Answer | null;
   /** Allows fetches to this server and to public servers. */
   readonly policy: ArtworkPolicy;
@@ -64,7 +64,7 @@ export async function startFakeProvider(nowMs: () => number = () => 0): Promise<
   function handle(request: IncomingMessage, response: ServerResponse): void {
     const url = new URL(request.url ?? '/', origin);
     provider.requests.push(url.pathname);
-    // Many tests disconnect clients.
+    // Ignore the error: many tests disconnect clients.
     response.on('error', () => undefined);
     if (!url.pathname.startsWith('/api/v2/')) {
       const answer = provider.files.get(url.pathname) ?? servePicture(url.pathname);
@@ -120,7 +120,7 @@ export function json(response: ServerResponse, status: number, body: unknown): v
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-/** @param type null: no Content-Type */
+/** @param type null: no Content-Type header is sent */
 export const file =
   (bytes: Buffer, type: string | null): Answer =>
   (_request, response) => {

@@ -1,6 +1,6 @@
 /**
- * Pictures built without a library, because the server's loaders refuse most inputs that a test would start from. The
- * seed changes colour and hash.
+ * Pictures built without a library, because the server's loaders refuse most inputs that tests would convert from. A
+ * different seed gives a different colour and hash.
  */
 
 import { crc32, deflateSync } from 'node:zlib';
@@ -14,7 +14,7 @@ function chunk(type: string, data: Buffer): Buffer {
   return framed;
 }
 
-/** A complete PNG of one colour. Rows compress to almost nothing, so a huge one is small. */
+/** A complete PNG of one colour. Its rows compress well, so even a picture with many pixels has few bytes. */
 export function png(width: number, height: number, seed = 0): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
@@ -52,7 +52,7 @@ function segment(marker: number, ...data: number[]): Buffer {
 }
 
 /**
- * A valid progressive JPEG of 1024×1024 grey pixels that comes in many scans: one for each bit of each coefficient.
+ * A valid progressive JPEG of 1024×1024 grey pixels with many scans, one for each bit of each coefficient.
  * @param scans 1 to 883 (count)
  */
 export function jpegOfScans(scans: number): Buffer {
@@ -61,7 +61,8 @@ export function jpegOfScans(scans: number): Buffer {
     Buffer.from([0xff, 0xd8]),
     segment(0xdb, 0, ...Array(64).fill(1)),
     segment(0xc2, 8, 4, 0, 4, 0, 1, 1, 0x11, 0),
-    // One code of one bit in each table: no difference, and the end of band of 16,384 blocks.
+    // Each Huffman table has one code of one bit: the DC table codes "no difference", the AC table "end of band for
+    // 16,384 blocks".
     segment(0xc4, 0x00, 1, ...Array(15).fill(0), 0),
     segment(0xc4, 0x10, 1, ...Array(15).fill(0), 0xe0),
     segment(0xda, 1, 1, 0, 0, 0, 0),
@@ -85,5 +86,5 @@ export const SVG = Buffer.from(
 );
 export const HTML = Buffer.from('<!doctype html><script>alert(1)</script>');
 
-/** A real picture that a browser could also read as a page. */
+/** A valid picture that a browser could also render as HTML. */
 export const POLYGLOT = Buffer.concat([JPEG, HTML]);

@@ -1,4 +1,4 @@
-/** Provider apps as library discovery switches and creates them. */
+/** Provider apps: library discovery creates them, and its switch enables and disables them. */
 import { DEFAULT_HOME_PATH } from '@footlight/protocol/app-defaults';
 import type { RuntimeSpec } from '@footlight/protocol/rest';
 import type { Database, Executor, Tx } from '../../platform/database/index.ts';
@@ -22,8 +22,8 @@ export async function hasProviderApp(db: Executor): Promise<boolean> {
 }
 
 /**
- * Brings provider apps in line with the switch of discovery: off disables and marks the enabled ones, on enables the
- * marked ones. Apps that an administrator disabled have no mark and stay as they are.
+ * Applies the switch of library discovery to the provider apps. Off disables the enabled apps and marks them; on
+ * enables the marked apps. Apps that an administrator disabled have no mark and stay disabled.
  * @returns changed apps (count)
  */
 export async function settleProviderApps(tx: Tx, nowMs: number): Promise<number> {
@@ -49,7 +49,7 @@ export async function settleProviderApps(tx: Tx, nowMs: number): Promise<number>
   return changed.length;
 }
 
-/** A provider app as an image of the catalog declares it. */
+/** A provider app that an image of the catalog declares. */
 export interface NewProviderApp {
   provider: LibraryProvider;
   name: string;
@@ -58,14 +58,15 @@ export interface NewProviderApp {
   runtimeSpec: RuntimeSpec;
   runtimePresetId: string | null;
   managedHome: boolean;
-  /** null: the default. */
+  /** null: DEFAULT_HOME_PATH is used. */
   homeContainerPath: string | null;
 }
 
 /**
- * Creates the provider's app with an entitlement for everybody, unless an app has its mark.
- * @param ids of the app and the entitlement
- * @returns whether it was created
+ * Creates the provider's app with an entitlement for everybody, unless an app of this provider exists or discovery is
+ * off.
+ * @param ids ids for the new app and its entitlement
+ * @returns whether the app was created
  */
 export async function ensureProviderApp(
   database: Database,

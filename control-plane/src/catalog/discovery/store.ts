@@ -1,14 +1,14 @@
-/** Tiles and entitlements as library discovery writes them. It never writes a row that an administrator made. */
+/** Tiles and entitlements that library discovery writes. It never changes a row that an administrator created. */
 import type { Insertable, Selectable } from 'kysely';
 import { flag, type Tx } from '../../platform/database/index.ts';
 import type { AppsTable, EntitlementsTable } from '../../platform/database/tables/catalog.ts';
 import { type AppRow, toColumns, toFields } from '../record.ts';
 import { inheritFromParent, NEW_APP } from '../rules/app-rules.ts';
 
-/** Rows of one statement: an app has 28 columns, and SQLite takes 32,766 values. */
+/** Maximum rows per statement: an app has 28 columns, and SQLite accepts 32,766 values. */
 const BATCH = 500;
 
-/** A tile of a provider app, as discovery decides about it. */
+/** The fields of a provider app's tile that discovery compares and changes. */
 export type DiscoveryTile = Pick<Selectable<AppsTable>, 'id' | 'external_id' | 'origin' | 'description'> & {
   enabled: 0 | 1;
 };
@@ -50,7 +50,7 @@ export interface NewTile {
   description: string;
 }
 
-/** Adds enabled tiles without a home and a runtime of their own, with the profile choice of their parent. */
+/** Adds enabled tiles with the profile choice of their parent. They have no home and no runtime of their own. */
 export async function insertDiscoveredTiles(
   tx: Tx,
   parent: AppRow,
@@ -98,7 +98,7 @@ export async function describeTile(tx: Tx, id: string, description: string, nowM
 
 export interface ProviderGrant {
   id: string;
-  /** null: everybody. */
+  /** null: the grant is for everybody. */
   userId: string | null;
   appId: string;
   sourceRef: string;
@@ -124,7 +124,10 @@ export async function insertProviderGrants(
   for (const batch of batchesOf(rows)) await tx.insertInto('entitlements').values(batch).execute();
 }
 
-/** Deletes the provider's entitlements of everybody to these tiles. @returns deleted rows (count) */
+/**
+ * Deletes the entitlements to these tiles that a provider granted, those of all accounts included. @returns deleted
+ * rows (count)
+ */
 export async function revokeProviderGrantsOf(tx: Tx, tileIds: readonly string[]): Promise<number> {
   let revoked = 0;
   for (const batch of batchesOf(tileIds)) {
@@ -143,7 +146,7 @@ export async function revokeProviderGrantsOf(tx: Tx, tileIds: readonly string[])
   return revoked;
 }
 
-/** Deletes the provider's among these entitlements. @returns deleted rows (count) */
+/** Deletes those of the given entitlements that a provider granted. @returns deleted rows (count) */
 export async function revokeProviderGrants(tx: Tx, ids: readonly string[]): Promise<number> {
   let revoked = 0;
   for (const batch of batchesOf(ids)) {

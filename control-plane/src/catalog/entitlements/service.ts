@@ -8,18 +8,18 @@ import { findApp, lockApp } from '../store.ts';
 import { toEntitlement } from './record.ts';
 import * as store from './store.ts';
 
-/** Entitlements: a row for everybody, or rows of accounts. */
+/** Entitlements of an app: one row for everybody, or a row per account. */
 export interface Entitlements {
   /** @throws 404 unknown app */
   list(appId: string): Promise<Entitlement[]>;
-  /** The account's own rows, by app name, without the rows for everybody. Empty for an unknown account. */
+  /** The account's own rows sorted by app name, without the rows for everybody. Empty for an unknown account. */
   listOfUser(userId: string): Promise<Entitlement[]>;
-  /** @throws 404 unknown app or account, 409 already held */
+  /** @throws 404 unknown app or account, 409 when the entitlement already exists */
   grant(actor: Caller, appId: string, body: Body<'entitlements.grant'>): Promise<Entitlement>;
   /** @throws 404 for an unknown row, or a row of another app */
   revoke(actor: Caller, appId: string, entitlementId: string): Promise<void>;
   /**
-   * Replaces all rows of the provider's oldest app by one for everybody, one for the actor, or none.
+   * Replaces all rows of the provider's oldest app with one row for everybody, one row for the actor, or no row.
    * @param provider lower-case
    * @throws 404 when no app has the provider
    */

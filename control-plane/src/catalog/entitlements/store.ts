@@ -16,7 +16,7 @@ const entitlementQuery = (db: Executor) =>
     .selectAll('entitlements')
     .select(['apps.name as app_name', 'users.username as subject_username']);
 
-/** `all` first, then by user name. */
+/** The row for everybody comes first; the others are sorted by user name. */
 export async function listEntitlements(db: Executor, appId: string): Promise<EntitlementRow[]> {
   return entitlementQuery(db)
     .where('entitlements.app_id', '=', appId)
@@ -27,7 +27,7 @@ export async function listEntitlements(db: Executor, appId: string): Promise<Ent
     .execute();
 }
 
-/** The account's own rows, by app name. */
+/** The account's own rows, sorted by app name. */
 export async function listEntitlementsOfUser(db: Executor, userId: string): Promise<EntitlementRow[]> {
   return entitlementQuery(db)
     .where('entitlements.subject_id', '=', userId)
@@ -41,12 +41,12 @@ export async function findEntitlement(db: Executor, id: string): Promise<Entitle
   return (await entitlementQuery(db).where('entitlements.id', '=', id).executeTakeFirst()) ?? null;
 }
 
-/** @throws when missing */
+/** @throws when the row is missing */
 export function loadEntitlement(tx: Tx, id: string): Promise<EntitlementRow> {
   return entitlementQuery(tx).where('entitlements.id', '=', id).executeTakeFirstOrThrow();
 }
 
-/** @param userId null: everybody */
+/** @param userId null: the row for everybody */
 export async function entitlementExists(tx: Tx, appId: string, userId: string | null): Promise<boolean> {
   const row = await tx
     .selectFrom('entitlements')
@@ -57,7 +57,7 @@ export async function entitlementExists(tx: Tx, appId: string, userId: string | 
   return row !== undefined;
 }
 
-/** @param subjectId null: everybody. @param grantedBy null: no caller */
+/** @param subjectId null: the row is for everybody. @param grantedBy null: no account granted it */
 export async function insertAdminEntitlement(
   tx: Tx,
   row: { id: string; appId: string; subjectId: string | null; grantedBy: string | null; nowMs: number },
@@ -77,13 +77,13 @@ export async function insertAdminEntitlement(
     .execute();
 }
 
-/** Locks an app's entitlements in the lock order of launches. */
+/** Locks an app's entitlements in the same order as a launch locks them, which prevents deadlocks. */
 export async function lockEntitlements(tx: Tx, appId: string): Promise<void> {
   const query = tx.selectFrom('entitlements').select('id').where('app_id', '=', appId).orderBy('id');
   await query.forNoKeyUpdate().execute();
 }
 
-/** @returns false when already deleted */
+/** @returns false when the row is already deleted */
 export async function deleteEntitlement(tx: Tx, id: string): Promise<boolean> {
   const { numDeletedRows } = await tx.deleteFrom('entitlements').where('id', '=', id).executeTakeFirst();
   return numDeletedRows > 0n;

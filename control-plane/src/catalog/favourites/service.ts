@@ -5,11 +5,11 @@ import { recordCatalogChange } from '../changes.ts';
 import { isEntitled, lockApp } from '../store.ts';
 import { deleteFavourite, insertFavourite } from './store.ts';
 
-/** Favourite apps of a person. Reads of apps show the mark. */
+/** Favourite apps of a person. Lists and single reads of apps report the mark. */
 export interface Favourites {
-  /** @throws ApiError not_found, forbidden; in this order. A repeat changes nothing. */
+  /** @throws ApiError not_found, forbidden; in this order. A second call for the same app changes nothing. */
   add(caller: Caller, appId: string): Promise<void>;
-  /** Never refuses, also for unmarked, disabled or deleted apps. */
+  /** Never refuses; unmarked, disabled and deleted apps are accepted. */
   remove(caller: Caller, appId: string): Promise<void>;
 }
 
@@ -18,7 +18,7 @@ export function createFavourites(platform: Pick<Platform, 'clock' | 'database'>)
   return {
     add: (caller, appId) =>
       database.transaction(async (tx) => {
-        // Locked, so that the app exists when the mark is written.
+        // Lock the app, so that it still exists when the mark is written.
         const app = await lockApp(tx, appId);
         if (app === null || (app.enabled === 0 && caller.role !== 'admin')) throw new ApiError('not_found');
         if (!(await isEntitled(tx, caller.userId, appId))) {

@@ -2,13 +2,13 @@ import type { Insertable } from 'kysely';
 import type { Executor, Tx } from '../../platform/database/index.ts';
 import type { FavouritesTable } from '../../platform/database/tables/catalog.ts';
 
-/** Which of the apps the user has marked. */
+/** Ids of the apps that the user has marked. */
 export async function loadFavourites(db: Executor, userId: string): Promise<Set<string>> {
   const rows = await db.selectFrom('favourites').select('app_id').where('user_id', '=', userId).execute();
   return new Set(rows.map((row) => row.app_id));
 }
 
-/** @returns whether the mark is new; the first one's time stays */
+/** @returns whether the mark is new; an existing mark keeps its time */
 export async function insertFavourite(tx: Tx, mark: Insertable<FavouritesTable>): Promise<boolean> {
   const result = await tx
     .insertInto('favourites')

@@ -7,7 +7,7 @@ import { SECOND_MS } from '@footlight/platform';
 import type { Highlight } from '@footlight/protocol/rest';
 import { instantOrNull } from '../../platform/database/index.ts';
 
-/** Most highlights. */
+/** Maximum number of highlights. */
 export const MAX_HIGHLIGHTS = 5;
 /** An enabled app that the person is entitled to. Times are epoch milliseconds. */
 export interface CandidateApp {
@@ -20,7 +20,7 @@ export interface RunningSession {
   id: string;
   app_id: string;
   created_at: number;
-  /** null: not started. */
+  /** null: the session has not started. */
   started_at: number | null;
 }
 
@@ -29,9 +29,9 @@ export interface PlayHistory {
   app_id: string;
   /** Time played within the window, milliseconds. */
   play_ms: number;
-  /** Latest time of a stopping or stopped session; null: none. */
+  /** Latest time of a stopping or stopped session; null: the app has no such session. */
   resumable_at: number | null;
-  /** Latest end of a session; null: none. */
+  /** Latest end of a session; null: no session has ended. */
   last_played_at: number | null;
 }
 
@@ -42,9 +42,9 @@ export interface HighlightFacts {
 }
 
 /**
- * Ranks the candidates: live sessions, the most played app, apps to resume, then the newest. Each app appears once,
- * for its first reason. Sessions of other apps are ignored.
- * @returns at most five; none when all would only be new
+ * Ranks the candidates: live sessions, the most played app, apps to resume, then the newest. Each app appears once, for
+ * its first reason. Sessions of other apps are ignored.
+ * @returns at most five; an empty list when all of them would be listed only because they are new
  */
 export function rankHighlights(facts: HighlightFacts): Highlight[] {
   const live = newestPerApp(facts.live);

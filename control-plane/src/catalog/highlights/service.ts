@@ -5,9 +5,9 @@ import { createKeyedQueue } from '../../platform/queues/keyed-queue.ts';
 import { rankHighlights } from './ranking.ts';
 import { loadCandidates, loadPlayHistory, loadRunningSessions } from './store.ts';
 
-/** Highlights above a person's library. */
+/** Highlights: apps that are shown above a person's library. */
 export interface Highlights {
-  /** @param windowDays days of play that count */
+  /** @param windowDays play time within this number of days counts */
   list(userId: string, windowDays: number): Promise<Highlight[]>;
 }
 

@@ -5,12 +5,15 @@ import type { Executor } from '../../platform/database/index.ts';
 import { isEntitledTo } from '../store.ts';
 import { type CandidateApp, MAX_HIGHLIGHTS, type PlayHistory, type RunningSession } from './ranking.ts';
 
-/** Cap of one session's play time, so that a forgotten open session does not outweigh others. */
+/**
+ * Maximum play time that is counted for one session, so that a session which somebody forgot to stop does not dominate
+ * the ranking.
+ */
 const MAX_SESSION_PLAY_MS = DAY_MS;
 
 /**
- * Enabled and entitled apps that can be highlights: the played ones, and the newest. More new apps are not needed,
- * because all other highlights come first.
+ * Enabled and entitled apps that can be highlights: the played ones, and the newest. More than MAX_HIGHLIGHTS new apps
+ * are never needed.
  * @param playedIds apps of the user's history
  */
 export async function loadCandidates(
@@ -38,9 +41,9 @@ export function loadRunningSessions(db: Executor, userId: string): Promise<Runni
 }
 
 /**
- * Sums up the user's sessions that did not fail, by app, in one statement: they grow by thousands a day, and SQLite reads
- * in the event loop.
- * @param window sessions that started in it count as play; epoch milliseconds
+ * Sums up the user's sessions that did not fail, grouped by app. One statement does this, because thousands of rows may
+ * be added per day and SQLite blocks the event loop while it reads.
+ * @param window play time of sessions that started in the window counts; epoch milliseconds
  */
 export async function loadPlayHistory(
   db: Executor,

@@ -5,25 +5,26 @@ import { refuseMounts } from '../rules/mount-policy.ts';
 import { NEW_PRESET, type PresetFields, toPresetColumns, toPresetFields } from './record.ts';
 import { findPresetByName, insertPreset, lockManagedPreset, updatePreset } from './store.ts';
 
-/** What an image of the catalog says about the preset that it owns. */
+/** Settings that a catalog image declares for the preset that it owns. */
 export interface ManagedPreset {
   imageId: string;
-  /** By its digest, or built here. */
+  /** Image name with a digest, or the name of an image built by this service. */
   image: string;
-  /** Wanted name of a new preset; a taken one gets a number. */
+  /** Wanted name of a new preset. If the name is taken, a number is appended. */
   name: string;
-  /** Everything else; missing keys have the defaults of a new preset. */
+  /** All other fields; a missing key gets the default of a new preset. */
   fields: Partial<Omit<PresetFields, 'name' | 'image'>>;
 }
 
-/** Columns of names end there; the number of a taken name needs some of them. */
+/** Names are cut to this length, because the column's limit must also leave room for an appended number. */
 const MAX_NAME_CHARACTERS = 120;
 
 /**
- * Makes the preset that an image owns, or rewrites it. Name and description of an existing one stay, because
- * administrators may have changed them. Locks the preset.
- * @returns its id
- * @throws ApiError 400 for a mount that no app may have; a unique violation when another preset takes the name meanwhile
+ * Creates or updates the preset that an image owns, and locks it. An existing preset keeps its name and description,
+ * because administrators may have changed them.
+ * @returns the preset's id
+ * @throws ApiError 400 for a mount that no app may have; a unique violation when a concurrent transaction uses the same
+ *   name
  */
 export async function keepManagedPreset(
   deps: { database: Database; random: Random },
@@ -53,7 +54,7 @@ export async function keepManagedPreset(
   return id;
 }
 
-/** The wanted name, or the first of `name (2)`, `name (3)`, … that is free. */
+/** The wanted name or, if it is taken, the first free one of `name (2)`, `name (3)`, … */
 async function freeName(tx: Tx, wanted: string): Promise<string> {
   const base = [...wanted].slice(0, MAX_NAME_CHARACTERS).join('');
   for (let number = 1; ; number += 1) {

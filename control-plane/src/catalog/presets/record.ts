@@ -40,7 +40,7 @@ export function applyPresetPatch(base: PresetFields, patch: Body<'runtimePresets
   return next;
 }
 
-/** Columns of these fields. */
+/** Database columns for the fields of a preset. */
 export function toPresetColumns(fields: PresetFields) {
   return {
     ...fields,

@@ -17,21 +17,26 @@ import {
 } from './record.ts';
 import * as store from './store.ts';
 
-/** Apps named by the refusal of a delete. */
+/** Maximum apps that the refusal of a delete names. */
 const MAX_NAMED_APPS = 5;
 
-/** Shared start settings of apps. Every launch reads the preset again. */
+/**
+ * Start settings that several apps share. Every launch reads the preset again, so a change applies to the next launch.
+ */
 export interface Presets {
   list(): Promise<RuntimePreset[]>;
   /** @throws 404 */
   read(presetId: string): Promise<RuntimePreset>;
-  /** @throws 400 mount, 409 name */
+  /** @throws 400 for a refused mount, 409 when the name is taken */
   create(actor: Caller, body: Body<'runtimePresets.create'>): Promise<RuntimePreset>;
-  /** @throws 400 mount, 404, 409 name, 422 for an image that a managed preset may not use */
+  /**
+   * @throws 400 for a refused mount, 404, 409 when the name is taken, 422 for an image that a managed preset may not
+   *   use
+   */
   update(actor: Caller, presetId: string, patch: Body<'runtimePresets.update'>): Promise<RuntimePreset>;
-  /** @throws 404, 409 while an app refers to it */
+  /** @throws 404, 409 while an app refers to the preset */
   remove(actor: Caller, presetId: string): Promise<void>;
-  /** Makes or rewrites the preset that an image owns. @returns its id @throws 400 mount */
+  /** Creates or updates the preset that an image owns. @returns the preset's id @throws 400 for a refused mount */
   keepManaged(tx: Tx, managed: ManagedPreset): Promise<string>;
 }
 

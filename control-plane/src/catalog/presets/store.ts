@@ -3,7 +3,7 @@ import type { Executor, Tx } from '../../platform/database/index.ts';
 import type { RuntimePresetsTable } from '../../platform/database/tables/catalog.ts';
 import type { PresetRow } from './record.ts';
 
-/** All presets, by name. */
+/** All presets, sorted by name. */
 export function listPresets(db: Executor): Promise<PresetRow[]> {
   return db.selectFrom('runtime_presets').selectAll().orderBy('name').execute();
 }
@@ -12,7 +12,7 @@ export async function findPreset(db: Executor, id: string): Promise<PresetRow | 
   return (await db.selectFrom('runtime_presets').selectAll().where('id', '=', id).executeTakeFirst()) ?? null;
 }
 
-/** Locks the preset until the transaction ends, against changes and new references. */
+/** Locks the preset against changes and new references until the transaction ends. */
 export async function lockPreset(tx: Tx, id: string): Promise<PresetRow | null> {
   const query = tx.selectFrom('runtime_presets').selectAll().where('id', '=', id);
   return (await query.forNoKeyUpdate().executeTakeFirst()) ?? null;
@@ -35,7 +35,7 @@ export async function findPresetByName(tx: Tx, name: string): Promise<string | n
   return row?.id ?? null;
 }
 
-/** Apps with presets, by name. @param presetId null: any */
+/** Apps that use a preset, sorted by name. @param presetId null: apps of all presets */
 export function listPresetUsers(
   db: Executor,
   presetId: string | null,

@@ -1,17 +1,17 @@
-/** What a write of an app means, and which writes are refused. Pure. Source: docs/apps.md. */
+/** Applies a write to an app, and decides which writes are refused. Pure. Source: docs/apps.md. */
 import { APP_DEFAULTS, DEFAULT_HOME_PATH } from '@footlight/protocol/app-defaults';
 import type { Body, ErrorCode, RuntimeSpec } from '@footlight/protocol/rest';
 import type { AppsTable } from '../../platform/database/tables/catalog.ts';
 import { refuseMounts } from './mount-policy.ts';
 
-/** Entitlement of a new app: everybody, no account, or the first administrator (seed file only). */
+/** Who gets the entitlement to a new app: everybody, no account, or the first administrator (seed file only). */
 export interface NewAppAudience {
   entitle: 'all' | 'none' | 'first_admin';
-  /** null: no caller. */
+  /** null: no account granted it. */
   grantedBy: string | null;
 }
 
-/** Columns of an app that no request sets. */
+/** Columns of an app that no request can set. */
 type OwnColumns =
   | 'id'
   | 'hero_url'
@@ -21,7 +21,7 @@ type OwnColumns =
   | 'created_at'
   | 'updated_at';
 
-/** An app in product types, before they become columns. */
+/** An app in the types of the product, before it is converted to columns. */
 export type AppFields = Omit<AppsTable, OwnColumns | 'enabled' | 'managed_home' | 'runtime_spec'> & {
   enabled: boolean;
   managed_home: boolean;
@@ -47,12 +47,12 @@ export const NEW_APP: Omit<AppFields, 'name'> = {
   library_provider: '',
 };
 
-/** Common fields of create, update and seed file. */
+/** Fields that create, update and the seed file have in common. */
 export type AppPatch = Body<'apps.update'>;
 
 /**
- * The app with the request's fields applied. Missing keys change nothing; "" means the default of home_container_path
- * and profile_policy, and no cover.
+ * The app with the request's fields applied. Missing keys change nothing; "" sets home_container_path and
+ * profile_policy to their defaults, and removes the cover.
  */
 export function applyPatch(base: AppFields, patch: AppPatch): AppFields {
   const next = { ...base };
@@ -65,7 +65,7 @@ export function applyPatch(base: AppFields, patch: AppPatch): AppFields {
   return next;
 }
 
-/** A new tile without a profile choice copies its parent's; later changes of the parent have no effect. */
+/** A new tile without a profile choice copies the choice of its parent. Later changes of the parent have no effect. */
 export function inheritFromParent(fields: AppFields, patch: AppPatch, parent: AppFields | null): AppFields {
   if (!parent) return fields;
   return {
@@ -75,7 +75,7 @@ export function inheritFromParent(fields: AppFields, patch: AppPatch, parent: Ap
   };
 }
 
-/** Fault of an app's own fields; null: none. The text names the field. */
+/** The error in an app's own fields; null: they are valid. The text names the field. */
 export function refuseFields(fields: AppFields): string | null {
   const refusedMount = refuseMounts('runtime_spec.mounts', fields.runtime_spec.mounts);
   if (refusedMount !== null) return refusedMount;
@@ -91,8 +91,8 @@ export function refuseFields(fields: AppFields): string | null {
 
 /**
  * The allow-list after a write.
- * @param requested as sent, duplicates included; undefined: not in the request
- * @returns 'keep' for the stored list; or the refusal
+ * @param requested the list as sent, duplicates included; undefined: the request contains no list
+ * @returns 'keep': the stored list stays; `ids`: the new list; or the reason of the refusal
  */
 export function decideAllowList(
   policy: AppsTable['profile_policy'],
@@ -107,10 +107,10 @@ export function decideAllowList(
 }
 
 /**
- * The request's launch profiles must be ones that people may choose.
- * @param chosen the request's default profile; null: none
- * @param known those of the request's profiles that people may choose
- * @returns the refusal of the first other one; null: all pass
+ * Refuses launch profiles that people may not choose.
+ * @param chosen the request's default profile; null: the request sets none
+ * @param known those profiles of the request that people may choose
+ * @returns the refusal of the first profile that is not known; null: all profiles are accepted
  */
 export function refuseProfiles(
   chosen: string | null,
@@ -126,7 +126,7 @@ export function refuseProfiles(
 
 /**
  * Whether a write would create an enabled library app while discovery is off.
- * @param patch null: creation, which sets all fields
+ * @param patch null: the app is created, which sets all fields
  */
 function needsDiscovery(result: AppFields, patch: AppPatch | null): boolean {
   if (result.library_provider === '') return false;
@@ -135,9 +135,10 @@ function needsDiscovery(result: AppFields, patch: AppPatch | null): boolean {
 }
 
 /**
- * Whether a valid write is refused by what the instance holds already.
- * @param facts.patch null: creation, which sets all fields
- * @param facts.hasArtwork an artwork record sets the app's pictures; read only when the request has a cover
+ * The refusal of a valid write that conflicts with stored data or settings; null: it is accepted.
+ * @param facts.patch null: the app is created, which sets all fields
+ * @param facts.hasArtwork an artwork record sets the app's pictures; this fact matters only when the request sets a
+ *   cover
  */
 export function refuseWrite(facts: {
   result: AppFields;

@@ -1,6 +1,9 @@
-/** Which folders of a host an app may mount. Pure; the agent checks again with links resolved. */
+/**
+ * Decides which folders of a host an app may mount. Pure. The agent checks the mount again after resolving symbolic
+ * links.
+ */
 
-/** Refused folders with everything below: the host's system, state and users. */
+/** These folders and everything below them are refused: they contain the host's system, state and users. */
 const REFUSED_TREES = [
   '/proc',
   '/sys',
@@ -22,7 +25,10 @@ const REFUSED_TREES = [
   '/home',
 ];
 
-/** Access to one of these sockets controls the host; a folder above one has the same effect. */
+/**
+ * A container with access to one of these sockets controls the host. Mounting a folder that contains a socket has the
+ * same effect.
+ */
 const RUNTIME_SOCKETS = [
   'docker.sock',
   'containerd/containerd.sock',
@@ -31,10 +37,10 @@ const RUNTIME_SOCKETS = [
 ].flatMap((socket) => [`/run/${socket}`, `/var/run/${socket}`]);
 
 /**
- * First check of a mount: refuses what no host would allow. The agent checks the rest with links resolved, against
- * its host's roots.
+ * First check of a mount: refuses mounts that every host would refuse. The agent then resolves symbolic links and
+ * checks the mount against the allowed roots of its host.
  * @param entry `src:dst` or `src:dst:opts`
- * @returns the reason for administrators; null when it passes
+ * @returns the reason of the refusal, for administrators; null: the mount passes this check
  */
 export function refuseMount(entry: string): string | null {
   if (/[\0\n]/.test(entry)) return 'must not contain NUL or a newline';
@@ -54,7 +60,7 @@ export function refuseMount(entry: string): string | null {
   return null;
 }
 
-/** The first refused mount of a list, with its field; null when all pass. */
+/** The first refused mount of a list, with the field's name; null: all mounts pass. */
 export function refuseMounts(field: string, mounts: readonly string[] = []): string | null {
   for (const mount of mounts) {
     const why = refuseMount(mount);

@@ -1,6 +1,6 @@
 /**
- * Which app may be the tile of another, and which may be deleted. Pure: facts in, a refusal or null out.
- * Source: docs/apps.md, "Tiles".
+ * Decides which app may be the tile of another app, and which app may be deleted. Pure: the functions receive facts and
+ * return a refusal or null. Source: docs/apps.md, "Tiles".
  */
 import type { ErrorCode } from '@footlight/protocol/rest';
 
@@ -9,15 +9,15 @@ export interface ParentFacts {
   /** null: a new app, which has no id yet. */
   appId: string | null;
   parentId: string;
-  /** null: there is no such app. */
+  /** null: the parent does not exist. */
   parent: { parent_app_id: string | null } | null;
   /** Whether the app has tiles itself. */
   hasTiles: boolean;
 }
 
 /**
- * Whether an app may become the tile of another: there is one level of tiles.
- * @returns the refusal with its field; null: it may
+ * Checks whether an app may become a tile of the given parent. Tiles have only one level.
+ * @returns the refusal with its field; null: the change is allowed
  */
 export function refuseParent({ appId, parentId, parent, hasTiles }: ParentFacts): string | null {
   if (parentId === appId) return 'parent_app_id: an app is not its own parent';
@@ -29,7 +29,7 @@ export function refuseParent({ appId, parentId, parent, hasTiles }: ParentFacts)
 
 type Tile = { id: string; name: string };
 
-/** A refused deletion, with the tiles that it would delete too. */
+/** A refused deletion, with the tiles that the deletion would also remove. */
 export interface RemovalRefusal {
   code: ErrorCode;
   message: string;
@@ -37,9 +37,9 @@ export interface RemovalRefusal {
 }
 
 /**
- * Whether an app may be deleted.
+ * Refuses a deletion; null: the app may be deleted.
  * @param facts.tiles the app's tiles; not read when the request deletes them too
- * @param facts.hasLiveSession of the app or of one of its tiles
+ * @param facts.hasLiveSession whether the app or one of its tiles has a live session
  */
 export function refuseRemoval(facts: {
   deleteDerived: boolean;
