@@ -3,8 +3,8 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * The built web app. Source files and built programs lie at the same depth below the package, so one relative path
- * fits both.
+ * The built web app. Source files and built programs are at the same depth below the package, so the same relative path
+ * works for both.
  */
 export const BUILT_WEB_APP = fileURLToPath(new URL('../../packages/web/dist', import.meta.url));
 
@@ -12,10 +12,10 @@ export const BUILT_WEB_APP = fileURLToPath(new URL('../../packages/web/dist', im
 export const REFERENCE_PAGE = fileURLToPath(new URL('../src/reference/page', import.meta.url));
 
 const require = createRequire(import.meta.url);
-/** Swagger UI, which the page uses as renderer. */
+/** Files of Swagger UI, which renders the page. */
 export const SWAGGER_UI = path.dirname(require.resolve('@fastify/swagger-ui/static/swagger-ui-bundle.js'));
 
-/** The release build of this program. */
+/** Main file of the release build of the control plane. */
 export const BUILT_PROGRAM = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
 /** Files that new hosts download: agent.sh and agent-linux-x64.tgz, made by the release build. */

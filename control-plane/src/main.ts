@@ -32,7 +32,7 @@ async function main(): Promise<void> {
   const notify = await connectServiceManager(process.env);
   const service = await buildControlPlane(config, { logger });
   const stopLogger = {
-    // Otherwise an error or time-out that cuts the stop short would leave no trace.
+    // Log an error or time-out that interrupts the stop.
     error: (what: unknown) => logger.fatal({ error: errorText(what) }, 'service.stop_failed'),
   };
   closeWithGrace({ delay: config.drainMs + GRACE_MS, logger: stopLogger }, async ({ err, signal }) => {
@@ -81,7 +81,7 @@ function version(): string {
 }
 
 main().catch((error: unknown) => {
-  // A person sees one sentence about the failed start. The log level debug adds the stack.
+  // The terminal shows one sentence about the failed start. The log level debug adds the stack.
   process.stderr.write(`The control plane cannot start: ${errorText(error)}\n`);
   if (process.env.SERVICE_LOG_LEVEL === 'debug' && error instanceof Error)
     process.stderr.write(`${error.stack}\n`);

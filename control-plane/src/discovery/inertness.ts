@@ -1,16 +1,16 @@
 /**
- * Which values of discovery are in force, and why it may do nothing. Pure.
- * Source: docs/apps.md, "Discovery settings".
+ * Decides which discovery settings apply, and the reason when discovery does nothing. Pure. Source: docs/apps.md,
+ * "Discovery settings".
  */
 
-/** The environment's part. null: the variable is not set. */
+/** Values from the environment. null: the variable is not set. */
 export interface DiscoveryEnvironment {
-  /** everyMs null: 0, which ends all scans. */
+  /** everyMs null: the variable is 0, which switches all scans off. */
   scanInterval: { everyMs: number | null } | null;
   storeLookup: boolean | null;
 }
 
-/** The part of the stored settings. */
+/** Values from the stored settings. */
 export interface DiscoverySettings {
   libraryDiscoveryEnabled: boolean;
   libraryDiscoveryIntervalMinutes: number;
@@ -19,14 +19,14 @@ export interface DiscoverySettings {
 }
 
 export interface DiscoveryInForce {
-  /** Time between two scans of a home; null: no scans. */
+  /** Time between two scans of a home; null: scans are off. */
   scanIntervalMs: number | null;
   storeLookup: boolean;
 }
 
 const MINUTE_MS = 60_000;
 
-/** A set variable wins over the setting. */
+/** A set environment variable overrides the stored setting. */
 export function planReconcile(
   environment: DiscoveryEnvironment,
   settings: DiscoverySettings,
@@ -40,7 +40,10 @@ export function planReconcile(
   };
 }
 
-/** @returns why discovery does nothing, for people; "": it works. The order of the reasons is fixed. */
+/**
+ * @returns the reason why discovery does nothing, as a text for people; "": it works. If several reasons apply, the
+ *   first in a fixed order is returned.
+ */
 export function decideInertReason(
   environment: DiscoveryEnvironment,
   settings: DiscoverySettings,

@@ -24,7 +24,7 @@ const STEAM_STORE: StoreTarget = { policy: PUBLIC_INTERNET, url: 'https://store.
 export interface DiscoveryDeps {
   settings: Settings;
   images: ProviderImages;
-  /** Replacement of tests for Steam's store. */
+  /** Tests replace Steam's store with this. */
   store?: StoreTarget;
 }
 
@@ -37,16 +37,16 @@ export interface Discovery {
   claim(node: NodeCaller): Promise<ScanTask[]>;
   /** @throws ApiError 401, 409 */
   report(node: NodeCaller, report: ScanReport): Promise<void>;
-  /** The work of the job library.discovery. @param guard called first in the transaction */
+  /** Does the work of the job library.discovery. @param guard called first in the transaction */
   pass(guard: (tx: Tx) => Promise<void>): Promise<PassResult>;
   /**
-   * Forgets the titles of homes that are collected, with discovery's entitlements to those that the person has in no
-   * other home. Never rejects: what fails is forgotten by the next pass.
+   * Deletes the titles of collected homes. Also revokes discovery's entitlements to titles that the person has in no
+   * other home. Never rejects: after a failure the next pass does this.
    */
   forget(homes: readonly CollectedHome[]): Promise<void>;
-  /** Brings provider apps in line with the switch and the catalog of images. Never rejects. */
+  /** Applies the switch of discovery and the image catalog to the provider apps. Never rejects. */
   settleProviders(): Promise<void>;
-  /** Ends calls to the store. */
+  /** Aborts calls to the store. */
   close(): void;
 }
 
@@ -98,9 +98,9 @@ export function createDiscovery(platform: Platform, deps: DiscoveryDeps): Discov
     },
     firstIntervalMs: async () => (await deps.settings.current()).libraryDiscoveryIntervalMinutes * MINUTE_MS,
     async run({ fence }) {
-      // What failed when discovery was switched on is tried again.
+      // Retry what failed when discovery was switched on or off.
       await providers.settle();
-      // Also while discovery does nothing: a home may be collected then, too.
+      // Done even while discovery is off, because homes may be collected at any time.
       await reports.forget(null, (tx) => fence.check(tx));
       const result = await scans.pass((tx) => fence.check(tx));
       return 'inert' in result

@@ -6,10 +6,13 @@ import { unavailable } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type CommandResult, type HostLink, hostSubjects, type SignalToAgent } from './subjects.ts';
 
-/** Time for an answer of the replica with the link, in addition to the time that it waits for the agent. */
+/**
+ * Time limit for the answer of the replica with the link, in addition to the time that this replica waits for the
+ * agent.
+ */
 export const BUS_LIMIT_MS = 2 * SECOND_MS;
 
-/** Time for the ack of each command. Source: docs/sessions.md, "Time limits". */
+/** Time limit for the ack of each command. Source: docs/sessions.md, "Time limits". */
 export const COMMAND_LIMITS_MS: Record<ControlCommand['type'], number> = {
   session_assign: ACK_LIMIT_MS,
   session_start: ACK_LIMIT_MS,
@@ -26,11 +29,11 @@ export const COMMAND_LIMITS_MS: Record<ControlCommand['type'], number> = {
   image_remove: 15 * SECOND_MS,
 };
 
-/** A command without the id, which is added when it is sent. */
+/** A command without its id. The id is added when the command is sent. */
 export type AgentCommand = WithoutId<ControlCommand>;
 type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
 
-/** The agents of all hosts, whichever replica holds their links. */
+/** The agents of all hosts, independent of the replica that has their links. */
 export class Agents {
   readonly #bus: Bus;
   readonly #random: Platform['random'];
@@ -52,7 +55,7 @@ export class Agents {
     return { kind: 'not_connected', sent: answer.kind === 'no_answer' };
   }
 
-  /** @returns null: not connected @throws ApiError 503 when the replica with the link does not answer */
+  /** @returns null: the host is not connected @throws ApiError 503 when the replica with the link does not answer */
   async link(hostId: string): Promise<HostLink | null> {
     const answer = await this.#bus.request(hostSubjects.link, hostId, {}, BUS_LIMIT_MS);
     if (answer.kind === 'reply') return answer.reply;
@@ -61,7 +64,7 @@ export class Agents {
   }
 
   /**
-   * How busy the host was in the last minutes, oldest first; empty while it is not connected.
+   * Load samples of the host's last minutes, oldest first; empty while the host is not connected.
    * @throws ApiError 503 when the replica with the link does not answer
    */
   async load(hostId: string): Promise<HostLoadSample[]> {
@@ -71,7 +74,10 @@ export class Agents {
     throw unavailable('The host cannot be reached right now.');
   }
 
-  /** Passes a signaling message on. `signalRefused` reports a full queue, `changed` a lost link. */
+  /**
+   * Sends a signaling message to the host's agent. The subject `signalRefused` reports a full queue, and `changed`
+   * reports a lost link.
+   */
   signal(hostId: string, message: SignalToAgent): void {
     this.#bus.publish(hostSubjects.signal, hostId, message);
   }

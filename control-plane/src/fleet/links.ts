@@ -37,22 +37,23 @@ import {
 import type { AgentIdentity, OpenNames } from './upgrade/agent-upgrade.ts';
 
 const DISPLACED = 'a newer connection of this node';
-/** Time for agents to answer the close of a stopping control plane. */
+/** Time for agents to answer the close frame of a stopping control plane. */
 const GOODBYE_MS = SECOND_MS;
 
 /**
- * All agent links of this process. Registers them, keeps at most one per host, dispatches their messages and sends what
- * the bus brings for their hosts. The newest connection of a host wins; messages of older ones are ignored.
+ * All agent links of this process. Registers them, keeps at most one per host, dispatches their messages and forwards
+ * messages from the bus to their hosts. Only the newest connection of a host counts; messages of older connections are
+ * ignored.
  *
  * States of a link:
  *
  *     reserved ──> handshake ──> registered ──> displaced
  *         └─────────────┴─────────────┴────────────┴──> closed
  *
- * - reserved: the upgrade of an enrolling node is being checked; `reserve` keeps its name until its link is closed.
- *   The upgrade of a known node reserves nothing, and starts as a handshake.
+ * - reserved: the upgrade of an enrolling node is being checked; `reserve` reserves its name until its link is closed.
+ *   A known node needs no reservation; its link starts as a handshake.
  * - handshake: `accept` took the socket over; its `register` message is not stored yet.
- * - registered: the link of its host's memory, which listens to the bus for the host.
+ * - registered: the host's memory refers to the link, and this process is subscribed to the host's bus subjects.
  * - displaced: a newer connection of the host registers, so this link is closed and its later messages are dropped.
  *
  * Teardown: `close` ends the subscription of changed hosts, closes every link, waits for pending writes and at most
@@ -67,7 +68,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
   readonly #storeRegistration: (facts: RegistrationFacts) => Promise<RegistrationOutcome>;
   readonly #configs: ConfigPush;
   readonly #hostLog: HostLog;
-  /** Dependencies of all links. */
+  /** Dependencies that all links share. */
   readonly #linkDeps: LinkDeps;
   /** One entry per host that connected since this process started. */
   readonly #hosts = new Map<string, HostMemory>();
@@ -145,18 +146,22 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
     this.#registrationSteps.push(step);
   }
 
-  /** @throws when setHandlers was not called */
+
+  /** @throws when setHandlers was not called before */
   get handlers(): AgentHandlers {
     if (this.#handlers === null) throw new Error('the fleet was started without handlers');
     return this.#handlers;
   }
 
-  /** Before the first socket: marks hosts of a former process as offline. Those of other replicas go on. */
+  /**
+   * Called before the first socket. Without a bus, marks all hosts as offline. With a bus, hosts of other replicas stay
+   * connected.
+   */
   async start(): Promise<void> {
     if (this.#platform.config.bus === null) await markAllOffline(this.#platform.database);
   }
 
-  /** Tells every agent to reconnect. No host or session changes. */
+  /** Closes every link so that the agents reconnect. The status of hosts and sessions does not change. */
   async close(): Promise<void> {
     this.#closing = true;
     for (const subscription of this.#changes) subscription.close();
@@ -174,7 +179,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
     this.#wheel.close();
   }
 
-  /** Tells the agents of registered hosts to connect again, to another replica. */
+  /** Closes the links of registered hosts, so that their agents connect to another replica. */
   sendAway(): void {
     for (const link of this.#open) {
       if (link.hostId !== null)
@@ -228,7 +233,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
         node_name: outcome.host.node_name,
       });
     }
-    // Several connections of this host may have registered in one batch; the last committed one stays.
+    // Several connections of this host may have registered in one batch; only the last committed one stays open.
     const memory = this.#memory(outcome.host.id);
     memory.registrations += 1;
     const registration = memory.registrations;
@@ -356,7 +361,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
     this.#hostLog.line(level, hostId, { ...fields, host_id: hostId }, event);
   }
 
-  /** The state of this process's own links is always current. */
+  /** Nothing to read: the state of this process's own links is always current. */
   async look(): Promise<void> {}
 
   /** This process marks a host as offline when it loses the link. */
@@ -383,7 +388,9 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
     return count;
   }
 
-  /** Methods instead of closures, because each connected host has these subscriptions. */
+  /** Writes pending heartbeats for a caller that reads them now. */
+
+  /** Methods instead of closures save memory, because each connected host has these subscriptions. */
   #subscribe(hostId: string): Subscription[] {
     const { bus } = this.#platform;
     return [
@@ -399,7 +406,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
     { command, timeoutMs }: { command: ControlCommand; timeoutMs: number },
     hostId: string,
   ): Promise<CommandResult> => {
-    // The agent must know what was saved before the command.
+    // The agent must get the saved configuration before the command.
     await this.#configs.pushed(hostId);
     const link = this.#liveLink(hostId);
     return link === null ? { kind: 'not_connected', sent: false } : link.command(command, timeoutMs);
@@ -422,7 +429,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
   readonly #answerRelease = async (_request: object, hostId: string): Promise<object> => {
     const link = await this.#displace(hostId);
     if (link !== null) {
-      // The other replica goes on from the stored number of the last report.
+      // Store the number of the last report, because the other replica continues from it.
       await this.#platform.periodicWriter.flush();
       await this.#markOffline(hostId, link);
     }
@@ -451,10 +458,14 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
     }
   }
 
-  /** Closes the host's older link, here or on another replica, so that the registration reads all that it stored. */
+  /**
+   * Closes the host's older link, here or on another replica, so that the registration reads everything that the older
+   * link stored.
+   */
   async #displaceOlder(hostId: string): Promise<AgentLink | null> {
     const own = await this.#displace(hostId);
-    // A replica that does not answer finds the newer connection in the host's record.
+    // If the other replica does not answer, it later finds the newer connection in the host's record and closes its
+    // link.
     if (own === null) await this.#platform.bus.request(hostSubjects.release, hostId, {}, BUS_LIMIT_MS);
     return own;
   }
@@ -468,7 +479,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
         const connectionId = newest.get(hostId);
         if (link === null || connectionId === link.connectionId) continue;
         if (connectionId !== undefined) await this.#displace(hostId);
-        // Only a registration makes it online again.
+        // Close the link, because only a new registration sets the host online again.
         else link.close(AGENT_CLOSE.restarting, 'the host was taken for offline');
       }
     } catch (error) {
@@ -476,14 +487,17 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
     }
   }
 
-  /** Messages about hosts may have been lost, so their effects are applied to each host of this replica. */
+  /** Bus messages may have been lost. Their effects are applied to each host of this replica. */
   async #afterGap(): Promise<void> {
     const hostIds = [...this.#hosts.keys()].filter((hostId) => this.holds(hostId));
     await this.#dropOutdated(hostIds);
     for (const hostId of hostIds) if (this.holds(hostId)) this.#configs.push(hostId);
   }
 
-  /** Closes the host's link for a newer connection. Other features see a lost link and a registration. */
+  /**
+   * Closes the host's link for a newer connection. To other features this looks like a lost link and a new
+   * registration.
+   */
   async #displace(hostId: string): Promise<AgentLink | null> {
     const link = this.#hosts.get(hostId)?.link ?? null;
     if (link === null) return null;
@@ -491,7 +505,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
     this.#linkLost(hostId);
     this.#publish(hostId, { what: 'lost' });
     link.close(AGENT_CLOSE.displaced, DISPLACED);
-    // Its last report may be half stored; the registration must read the result.
+    // The link may still be storing its last report, and the registration must read the result.
     await link.idle();
     return link;
   }
@@ -532,7 +546,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
     return link?.isConnected ? link : null;
   }
 
-  /** @returns null: the link was displaced or closed, so its messages do not count */
+  /** @returns null: the link was displaced or closed, so its messages are ignored */
   #current(link: AgentLink): HostMemory | null {
     if (link.hostId === null) return null;
     const memory = this.#hosts.get(link.hostId);
@@ -557,7 +571,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
     this.#runHandler('linkLost', hostId, () => this.#imageHandlers?.linkLost(hostId));
   }
 
-  /** Logs an exception of a handler; the link goes on. */
+  /** Logs an exception of a handler; the link stays open. */
   #runHandler(what: string, hostId: string, run: () => void): void {
     try {
       run();

@@ -116,7 +116,7 @@ export function registerFleetRoutes(server: Server, fleet: FleetService): void {
     maxPayloadBytes: MAX_AGENT_FRAME_BYTES,
     async authorize({ headers, addressKey, raw }, isUpgrade) {
       const identity = await fleet.authentication.check({ headers, addressKey, isUpgrade });
-      // The name is free again when this connection closes, whatever happens to the request.
+      // Release the name when this connection closes, even if the request fails.
       if (identity.kind === 'enrolled') {
         if (raw.raw.socket.destroyed) identity.release();
         else raw.raw.socket.once('close', identity.release);

@@ -22,15 +22,15 @@ import { authenticateNode, nodeSecretCheck } from './upgrade/credentials.ts';
 import { type CredentialLimitOptions, CredentialLimits } from './upgrade/limits.ts';
 
 export interface FleetDeps {
-  /** The machine's clock, for downloads over real sockets. */
+  /** The machine's real clock, because downloads use real sockets. */
   socketClock: Clock;
-  /** Raised by tests that present many wrong credentials. */
+  /** Tests that present many wrong credentials raise these limits. */
   credentialLimits?: CredentialLimitOptions;
-  /** Hosts that may wait for their registration at once; lowered by tests. */
+  /** Maximum hosts that wait for their registration at the same time; tests lower it. */
   maxHandshakes?: number;
-  /** This service's certificate; missing or null: no TLS. */
+  /** This service's certificate; missing or null: the service offers no TLS. */
   certificate?: PinnedCertificate | null;
-  /** Folder of the install files; may be missing. */
+  /** Folder of the install files; the folder need not exist. */
   installDir?: string;
 }
 
@@ -48,19 +48,22 @@ export interface FleetService {
   /** Counts downloads of the archive by address. */
   readonly archiveLimiter: Limiter;
   /**
-   * Starts and ends console sessions (apps on a host's own display) until it is closed. Close them before the
-   * sessions.
+   * Starts and ends console sessions (apps on a host's own display) until the returned object is closed. Close it
+   * before the sessions feature.
    */
   startConsoles(sessions: ConsoleSessions): { close(): Promise<void> };
-  /** Authenticates agents' HTTP calls; null is answered by one indistinguishable 401. */
+  /** Authenticates agents' HTTP calls; The server answers every null with the same 401. */
   readonly authenticateNode: AuthenticateNode;
-  /** Hosts by status; a status without a host is missing. */
+  /** Number of hosts by status; a status without hosts is missing. */
   count(): Promise<ReadonlyMap<string, number>>;
-  /** Encode slots of online hosts. */
+  /** Number of encode slots of online hosts. */
   countSlots(): Promise<{ total: number; used: number }>;
-  /** Call after the migrations and before the first socket. */
+  /** Call this after the migrations and before the first socket. */
   start(): Promise<void>;
-  /** Tells the agents to reconnect and writes pending values. Call before server and database close. */
+  /**
+   * Closes the links so that the agents reconnect, and writes pending values. Call this before the server and the
+   * database are closed.
+   */
   close(): Promise<void>;
 }
 

@@ -1,13 +1,16 @@
-/** Bus subjects of hosts and of the replicas that hold their links. The key is the host's id, unless a line says otherwise. */
+/**
+ * Bus subjects of hosts and of the replicas that hold their links. The key is the host's id, unless a comment names
+ * another key.
+ */
 import { openCode, type RefusalCode } from '@footlight/protocol';
 import { controlCommand } from '@footlight/protocol/agent';
 import { hostLoad } from '@footlight/protocol/rest';
 import { z } from 'zod';
 
 /**
- * Result of a command.
- * ok: accepted, not finished. refused: typed refusal. timeout: no ack in time, the command may still take effect.
- * not_connected: no link, or a lost link before the ack; `sent` says whether the command was sent.
+ * Result of a command. ok: accepted, not finished. refused: the agent refused it with a code. timeout: no ack in time;
+ * the command may still take effect. not_connected: there was no link, or the link was lost before the ack; `sent`
+ * tells whether the command was sent.
  */
 const commandResult = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('ok') }),
@@ -17,9 +20,12 @@ const commandResult = z.discriminatedUnion('kind', [
 ]);
 export type CommandResult = z.infer<typeof commandResult>;
 
-/** A live link of a host. Registered and open; placements also need status online and detection ok in the record. */
+/**
+ * A live link of a host. The link is registered and open. A placement also requires status online and detection ok in
+ * the host's record.
+ */
 const hostLink = z.object({
-  /** Features of the registration. */
+  /** Features that the agent named at its registration. */
   features: z.array(z.string()).readonly(),
   /** Time since the registration, ms. */
   registeredMs: z.number(),
@@ -33,14 +39,17 @@ const signalToAgent = z.object({
   conn: z.number(),
   /** The message, as JSON. */
   text: z.string(),
-  /** Sent even when the queue is full. Only for the last frame of an attached socket; these are few. */
+  /**
+   * Send the message even when the queue is full. Used only for the last frame of an attached socket, so such messages
+   * are few.
+   */
   mustSend: z.boolean().optional(),
 });
 export type SignalToAgent = z.infer<typeof signalToAgent>;
 
 /**
  * reported: the capacity is stored. lost: the link is lost. configured: its settings or its console were saved.
- * uncordoned: an administrator lets it take sessions again. deleted: its record is gone.
+ * uncordoned: an administrator allowed sessions on it again. deleted: its record was deleted.
  */
 const hostChange = z.discriminatedUnion('what', [
   z.object({
@@ -57,21 +66,24 @@ export type HostChange = z.infer<typeof hostChange>;
 const none = z.object({});
 
 export const hostSubjects = {
-  /** A command for the agent; answered by the replica with its link. */
+  /** A command for the agent; the replica with the agent's link answers. */
   command: {
     name: 'host.command',
     payload: z.object({ command: controlCommand, timeoutMs: z.number() }),
     reply: commandResult,
   },
-  /** The state of the link; answered by the replica that has it. null: just lost. */
+  /** The state of the link; the replica that has the link answers. null: the link was just lost. */
   link: { name: 'host.link', payload: none, reply: hostLink.nullable() },
-  /** How busy the host was; answered by the replica with its link. */
+  /** Load samples of the host; the replica with its link answers. */
   load: { name: 'host.load', payload: none, reply: hostLoad.shape.samples },
-  /** The host registers elsewhere; answered by the replica with its older link, when it is closed and its reports are stored. */
+  /**
+   * The host registers on another replica. The replica with its older link answers after it has closed that link and
+   * stored its reports.
+   */
   release: { name: 'host.release', payload: none, reply: none },
   /** A viewer's signaling message for the agent. */
   signal: { name: 'host.signal', payload: signalToAgent },
-  /** A signaling message that the queue towards the agent had no room for. The key is the session's id. */
+  /** A signaling message was dropped, because the send queue of the agent was full. The key is the session's id. */
   signalRefused: { name: 'host.signal_refused', payload: z.object({ conn: z.number() }) },
   changed: { name: 'host.changed', payload: hostChange },
 } as const;

@@ -3,25 +3,25 @@ import { fromJson } from '../platform/database/index.ts';
 import type { CatalogImageRow } from './record.ts';
 import { runtimeOf } from './sync.ts';
 
-/** An image of the catalog that a library lives in. */
+/** An image of the catalog that contains a game library's launcher. */
 export interface ProviderImage {
-  /** Libraries that this version knows. */
+  /** Library providers that this version supports. */
   provider: 'steam';
   imageId: string;
   displayName: string;
   description: string;
-  /** The manifest's tile, where it is https on an allowed registry; null: none. */
+  /** URL of the manifest's tile, if it uses https and an allowed registry host; otherwise null. */
   coverUrl: string | null;
-  /** undefined: the manifest does not say; so are the next two. */
+  /** In this field and the next two, undefined means that the manifest does not set the value. */
   gpu: boolean | undefined;
   noNewPrivileges: boolean | undefined;
   systempathsUnconfined: boolean | undefined;
   managedHome: boolean;
-  /** null: the default. */
+  /** null: the default path is used. */
   homeContainerPath: string | null;
 }
 
-/** @param hosts registries that may be asked; tiles come from nowhere else */
+/** @param hosts allowed registries; tiles from other hosts are not used */
 export function toProvider(row: CatalogImageRow, hosts: readonly RegistryHost[]): ProviderImage {
   const { tile } = fromJson<{ tile?: string }>(row.artwork);
   const runtime = runtimeOf(row);

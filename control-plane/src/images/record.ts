@@ -14,7 +14,7 @@ export type CatalogImageRow = Selectable<CatalogImagesTable>;
 export type InstalledRow = Selectable<InstalledImagesTable>;
 export type HostImageRow = Selectable<HostImagesTable>;
 
-/** What a template is built from, as `image_build` sends it. */
+/** The sources from which a host builds a template; `image_build` sends them. */
 export interface BuildSource {
   context_url: string;
   context_subdir: string;
@@ -22,13 +22,13 @@ export interface BuildSource {
   build_args: Readonly<Record<string, string>>;
 }
 
-/** A host for the list; it may have no row. */
+/** A host in the list; it may have no stored row for the image. */
 export interface NamedHost {
   id: string;
   node_name: string;
 }
 
-/** @param rows of all hosts for this image. @param hosts all hosts, by name */
+/** @param rows of all hosts for this image. @param hosts all hosts, sorted by name */
 export function toImage(
   row: CatalogImageRow,
   installed: InstalledRow | null,

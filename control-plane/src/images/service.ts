@@ -31,10 +31,13 @@ export interface ImagesDeps {
   settings: Settings;
 }
 
-/** The image catalog, installations, and what hosts have of them. */
+/** The image catalog, installed images, and their state on hosts. */
 export interface Images {
   read(): Promise<ImageCatalog>;
-  /** Concurrent calls share the next synchronisation. Never fails because of the catalog or a registry. */
+  /**
+   * Concurrent calls share the next synchronisation. An unreachable catalog or registry is no failure; `sync_error`
+   * reports it.
+   */
   sync(actor: Caller): Promise<ImageCatalog>;
   /** @throws ApiError not_found, already_installed, digest_unresolved, context_unresolved */
   install(actor: Caller, imageId: string, lazy: boolean): Promise<CatalogImage>;
@@ -45,24 +48,24 @@ export interface Images {
   /** @throws ApiError not_found, not_installed, conflict, digest_unresolved, context_unresolved */
   update(actor: Caller, imageId: string): Promise<{ applied: boolean; image: CatalogImage }>;
   /**
-   * A session is about to run this image on a host: a lazily installed one is fetched there. Never rejects.
-   * @param image as the launch names it; "" is none
+   * Called before a session runs this image on a host. A lazily installed image is then fetched there. Never rejects.
+   * @param image image name from the launch; "" means no image
    */
   used(hostId: string, image: string): Promise<void>;
   /** Used by library discovery to install images and create the apps of libraries. */
   readonly providers: {
-    /** Images of the catalog that known libraries live in, by id. */
+    /** Images of the catalog that contain the launcher of a supported library, sorted by id. */
     declared(): Promise<ProviderImage[]>;
     /**
-     * Installs an image on all hosts, unless it is installed.
-     * @returns its preset (null: none), and the name by which hosts run it
+     * Installs an image on all hosts, unless it is already installed.
+     * @returns the id of its preset (null: it has none), and the name under which hosts run the image
      * @throws ApiError as `install` does
      */
     ensureInstalled(imageId: string): Promise<{ runtimePresetId: string | null; image: string }>;
     /** Runs after each synchronisation that accepted a manifest; its rejection is logged. */
     onSynced(listener: () => Promise<void>): void;
   };
-  /** Stops questions to hosts and requests to registries. */
+  /** Stops commands to hosts and requests to registries. */
   close(): void;
 }
 
@@ -116,7 +119,10 @@ export function createImages(platform: Platform, deps: ImagesDeps): Images {
   const read = async (): Promise<ImageCatalog> =>
     toCatalog(await store.loadCatalog(database.db), await loadImages(database.db));
 
-  /** Makes or rewrites the preset of an image. @returns its id; null: the manifest does not say how it runs */
+  /**
+   * Creates or updates the preset of an image. @returns the preset's id; null: the manifest has no run settings for the
+   * image
+   */
   async function keepPreset(tx: Tx, row: CatalogImageRow, image: string): Promise<string | null> {
     const runtime = runtimeOf(row);
     if (runtime === null) return null;
@@ -136,7 +142,9 @@ export function createImages(platform: Platform, deps: ImagesDeps): Images {
     });
   }
 
-  /** The columns of an installation of the catalog's version. @throws ApiError digest_unresolved, context_unresolved */
+  /**
+   * The columns of an installed image at the catalog's version. @throws ApiError digest_unresolved, context_unresolved
+   */
   function versionOf(
     row: CatalogImageRow,
   ): Pick<InstalledRow, 'version' | 'registry_ref' | 'local_tag' | 'build'> {
@@ -157,7 +165,8 @@ export function createImages(platform: Platform, deps: ImagesDeps): Images {
         if (row === null) throw unknownImage();
         if ((await store.findInstalled(tx, imageId)) !== null) throw new ApiError('already_installed');
         const columns = versionOf(row);
-        // The preset first: its deletion changes the installation after it.
+        // The preset is locked first, because the deletion of a preset changes the installed image after it, in the
+        // same lock order.
         const presetId = await keepPreset(tx, row, nameOfVersion(columns));
         const installed: InstalledRow = {
           image_id: imageId,
@@ -173,7 +182,7 @@ export function createImages(platform: Platform, deps: ImagesDeps): Images {
     );
   }
 
-  /** @returns null: this version is installed already @throws ApiError as `Images.update` does */
+  /** @returns null: this version is already installed @throws ApiError as `Images.update` does */
   async function applyUpdate(imageId: string): Promise<InstalledRow | null> {
     return retryTakenName(() =>
       database.transaction(async (tx) => {
@@ -193,7 +202,7 @@ export function createImages(platform: Platform, deps: ImagesDeps): Images {
     );
   }
 
-  /** Rewrites the preset of an installed image for the catalog's runtime block. */
+  /** Rewrites the preset of an installed image with the run settings of the catalog. */
   async function rewritePreset(tx: Tx, imageId: string): Promise<void> {
     const [row, installed] = [
       await store.findCatalogImage(tx, imageId),
@@ -205,7 +214,7 @@ export function createImages(platform: Platform, deps: ImagesDeps): Images {
       await store.updateInstalled(tx, imageId, { runtime_preset_id: presetId });
   }
 
-  /** Asks hosts that lack the version. @param isEverywhere false: only those that hold or fetch the image */
+  /** Makes hosts that lack the version fetch it. @param isEverywhere false: only hosts that have or fetch the image */
   async function ensureOnHosts(installed: InstalledRow, isEverywhere: boolean): Promise<void> {
     const held = new Map(
       (await store.listHostImages(database.db, installed.image_id)).map((row) => [row.host_id, row]),
@@ -217,7 +226,7 @@ export function createImages(platform: Platform, deps: ImagesDeps): Images {
     }
   }
 
-  /** Updates each image that the policy lets follow the catalog. */
+  /** With the update policy `auto`, updates each image that is not pinned to the catalog's version. */
   async function followCatalog(actor: Caller): Promise<void> {
     if ((await settings.current()).imageUpdatePolicy !== 'auto') return;
     const versions = new Map(
@@ -235,7 +244,7 @@ export function createImages(platform: Platform, deps: ImagesDeps): Images {
           version: updated.version,
         });
       } catch (error) {
-        // Without a digest it stays as it is; sync_error names it.
+        // An image without a digest is not updated; sync_error names the image.
         if (!(error instanceof ApiError)) throw error;
         logger.info({ image_id, code: error.code }, 'images.not_updated');
       }
@@ -293,7 +302,7 @@ export function createImages(platform: Platform, deps: ImagesDeps): Images {
         ];
         if (installed === null) throw row === null ? unknownImage() : new ApiError('not_installed');
         if (discovers && (row?.library_provider ?? null) !== null) throw new ApiError('provider_enabled');
-        // Before the rows of hosts, which their reports change with the host locked.
+        // Lock the hosts first: their reports change these rows with the host locked.
         const held = await store.listHostImages(tx, imageId);
         await lockRows(tx, { hosts: held.map((one) => one.host_id) });
         await store.deleteInstalled(tx, imageId);
@@ -307,7 +316,7 @@ export function createImages(platform: Platform, deps: ImagesDeps): Images {
 
     async pin(actor, imageId, pinned) {
       const isInstalled = await database.transaction(async (tx) => {
-        // An update that runs reads the mark before it, and would change a pinned image.
+        // Wait for a running update: it has already read the pin and would still update the image.
         await store.lockCatalog(tx);
         return store.setPinned(tx, imageId, pinned);
       });
@@ -380,7 +389,7 @@ const nameOfVersion = ({
   local_tag,
 }: Pick<InstalledRow, 'registry_ref' | 'local_tag'>): string => registry_ref ?? local_tag ?? '';
 
-/** Repeats a transaction when another one has taken the name of its preset. */
+/** Repeats a transaction when a concurrent one has used the same preset name. */
 async function retryTakenName<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -12,7 +12,7 @@ import type {
 
 const ROW = 1;
 
-/** Locks the catalog: one change of it, or of an installation, at a time. */
+/** Locks the catalog, so that changes of the catalog and of installed images run one at a time. */
 export async function lockCatalog(tx: Tx): Promise<CatalogRow> {
   const query = tx.selectFrom('image_catalog').selectAll().where('id', '=', ROW);
   return query.forNoKeyUpdate().executeTakeFirstOrThrow();
@@ -29,7 +29,10 @@ export async function updateCatalog(
   await tx.updateTable('image_catalog').set(columns).where('id', '=', ROW).execute();
 }
 
-/** By display name, then id: compared byte by byte, so that both databases agree. */
+/**
+ * Images sorted by display name, then id. Texts are compared byte by byte, so that the order is the same with both
+ * databases.
+ */
 export function listCatalogImages(db: Executor): Promise<CatalogImageRow[]> {
   return db
     .selectFrom('catalog_images')
@@ -44,7 +47,7 @@ export async function findCatalogImage(db: Executor, id: string): Promise<Catalo
   return (await db.selectFrom('catalog_images').selectAll().where('id', '=', id).executeTakeFirst()) ?? null;
 }
 
-/** Replaces the list of images. A digest is kept where the name in the registry is the same. */
+/** Replaces the list of images. An image with an unchanged name in the registry keeps its digest. */
 export async function replaceCatalogImages(
   tx: Tx,
   images: readonly ManifestImage[],
@@ -81,7 +84,7 @@ export async function replaceCatalogImages(
   for (const id of former.keys()) await tx.deleteFrom('catalog_images').where('id', '=', id).execute();
 }
 
-/** Stores a resolved digest, unless the name in the registry changed meanwhile. */
+/** Stores a resolved digest, unless the name in the registry changed in the meantime. */
 export async function setDigest(
   tx: Executor,
   { id, registry_ref }: Pick<CatalogImageRow, 'id' | 'registry_ref'>,
@@ -104,7 +107,7 @@ export async function findInstalled(db: Executor, imageId: string): Promise<Inst
   return (await query.executeTakeFirst()) ?? null;
 }
 
-/** What is installed under these names of images, by name. */
+/** Installed images with these names, by name. */
 export async function findInstalledByName(
   db: Executor,
   names: readonly string[],
@@ -118,7 +121,7 @@ export async function findInstalledByName(
   return new Map(rows.map((row) => [nameOf(row), row]));
 }
 
-/** Name by which hosts run it. */
+/** Name under which hosts run the image. */
 export const nameOf = ({ registry_ref, local_tag }: InstalledRow): string => registry_ref ?? local_tag ?? '';
 
 export async function insertInstalled(tx: Tx, row: InstalledRow): Promise<void> {
@@ -138,22 +141,22 @@ export async function updateInstalled(
   return result.numUpdatedRows > 0n;
 }
 
-/** Deletes an installation with what hosts reported of it. */
+/** Deletes an installed image together with the hosts' reports about it. */
 export async function deleteInstalled(tx: Tx, imageId: string): Promise<void> {
   await tx.deleteFrom('installed_images').where('image_id', '=', imageId).execute();
 }
 
-/** @returns whether there is such an installation */
+/** @returns whether the image is installed */
 export function setPinned(db: Executor, imageId: string, pinned: boolean): Promise<boolean> {
   return updateInstalled(db, imageId, { pinned: flag(pinned) });
 }
 
-/** Every known host, by name. */
+/** All hosts, sorted by name. */
 export function listHosts(db: Executor): Promise<NamedHost[]> {
   return db.selectFrom('hosts').select(['id', 'node_name']).orderBy('node_name').execute();
 }
 
-/** Rows of hosts. @param imageId null: of all images */
+/** State of images on hosts. @param imageId null: rows of all images */
 export function listHostImages(db: Executor, imageId: string | null): Promise<HostImageRow[]> {
   const query = db.selectFrom('host_images').selectAll();
   return (imageId === null ? query : query.where('image_id', '=', imageId)).execute();
@@ -164,7 +167,7 @@ export async function loadImagesOfHost(db: Executor, hostId: string): Promise<Ma
   return new Map(rows.map((row) => [row.image_id, row]));
 }
 
-/** Which of these ids are installed. */
+/** Those of the ids that are installed. */
 export async function findInstalledIds(db: Executor, ids: readonly string[]): Promise<Set<string>> {
   const rows = await db
     .selectFrom('installed_images')
@@ -174,7 +177,7 @@ export async function findInstalledIds(db: Executor, ids: readonly string[]): Pr
   return new Set(rows.map((row) => row.image_id));
 }
 
-/** Stores what a host has of an installed image. Call with the host's row locked. */
+/** Stores the state of an installed image on a host. Lock the host's row before the call. */
 export async function storeHostImage(tx: Tx, row: HostImageRow): Promise<void> {
   const { host_id, image_id, ...columns } = row;
   await tx
@@ -195,6 +198,6 @@ export async function listReachableHosts(db: Executor): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** What a host builds a template from; null for a prebuilt image. */
+/** The sources from which a host builds a template; null for a prebuilt image. */
 export const buildOfRow = ({ build }: Pick<InstalledRow | CatalogImageRow, 'build'>): BuildSource | null =>
   build === null ? null : fromJson<BuildSource>(build);

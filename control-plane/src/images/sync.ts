@@ -8,9 +8,9 @@ import { buildSourceOf, CatalogUnusable, type FetchedManifest } from './registry
 import { type DigestResolver, Unresolved } from './registry/digest-resolver.ts';
 import * as store from './store.ts';
 
-/** Registries that are asked at once. Chosen, not measured. */
+/** Maximum concurrent requests for digests. Chosen, not measured. */
 const RESOLVED_AT_ONCE = 4;
-/** For all digests together: a person waits for the answer. Chosen, not measured. */
+/** Time limit for all digests together, because a person waits for the answer. Chosen, not measured. */
 const RESOLVE_BUDGET_MS = 60 * SECOND_MS;
 /** Longest `sync_error`. */
 const MAX_ERROR_CHARACTERS = 500;
@@ -19,14 +19,14 @@ export interface SyncDeps {
   /** Fetches the manifest of a branch, tag or commit. @throws CatalogUnusable */
   fetchManifest(ref: string): Promise<FetchedManifest>;
   resolver: DigestResolver;
-  /** Rewrites the preset of an installed image whose runtime block changed at the same version. */
+  /** Rewrites the preset of an installed image whose run settings changed without a new version. */
   rewritePreset(tx: Tx, imageId: string): Promise<void>;
 }
 
 /**
- * Brings the catalog up to date: the manifest in one transaction, then the digests one by one. What cannot be fetched,
- * is refused or stays unresolved becomes `sync_error`; a stored digest is kept then.
- * @returns whether a manifest was taken, and `sync_error`
+ * Updates the catalog: stores the manifest in one transaction, then the digests one by one. A manifest that cannot be
+ * fetched or is refused, and digests that cannot be resolved, become `sync_error`; stored digests then stay.
+ * @returns whether a manifest was accepted, and `sync_error`
  * @throws only when the database fails
  */
 export async function syncCatalog(
@@ -55,7 +55,7 @@ export async function syncCatalog(
   await store.updateCatalog(database.db, { sync_error });
   return { taken: true, sync_error };
 
-  /** Whole characters, so that both databases store the same. */
+  /** Cuts by whole characters, so that both databases store the same text. */
   function cut(text: string): string {
     return [...text].slice(0, MAX_ERROR_CHARACTERS).join('');
   }
@@ -83,7 +83,7 @@ export async function syncCatalog(
   }
 }
 
-/** Columns of the catalog after a manifest. `previous_sha256` is the one before the last change. */
+/** Columns of the catalog after a manifest. `previous_sha256` belongs to the manifest before the last change. */
 function provenanceOf(
   row: CatalogRow,
   { sha256, commitSha, url }: FetchedManifest,
@@ -104,7 +104,7 @@ function provenanceOf(
 }
 
 /**
- * Asks the registries for the current digest of each image. @returns "ID (reason)" for each image whose digest could
+ * Resolves the current digest of each image at its registry. @returns "ID (reason)" for each image whose digest could
  * not be resolved; its stored digest is kept
  */
 async function resolveDigests(
@@ -133,6 +133,6 @@ async function resolveDigests(
   return clauses.flat();
 }
 
-/** The runtime block of a stored image; null: none. */
+/** The runtime block of a stored image; null: it has none. */
 export const runtimeOf = ({ runtime }: { runtime: string | null }): ManifestImage['runtime'] =>
   runtime === null ? null : fromJson(runtime);

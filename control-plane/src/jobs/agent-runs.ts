@@ -10,23 +10,26 @@ import { decideRunReport, selectRuns } from './rules/run-life.ts';
 import { endRunning } from './run-end.ts';
 import { claimRuns, findRuns, listRunsOfHosts, lockRunning, lockRunsOfOtherBoots } from './run-store.ts';
 
-/** The hosts' side of jobs: claims and reports. */
+/** Serves the agents' requests about jobs: claims and reports. */
 export interface AgentRuns {
-  /** Claims due runs, and hands out again what the same agent process claimed and may not have got. */
+  /**
+   * Claims due runs. Also returns again the runs that the same agent process claimed earlier and possibly did not
+   * receive.
+   */
   pending(node: NodeCaller): Promise<JobsPending>;
   /**
-   * Ends a claimed run. A run that ended stays as it is.
-   * @throws ApiError 401 for a run that is not this host's, 400 for a summary over its bound, 409
+   * Ends a claimed run. A run that has already ended is not changed.
+   * @throws ApiError 401 for a run of another host, 400 for a summary that is too long, 409
    */
   report(node: NodeCaller, report: JobReport): Promise<void>;
   /**
-   * Ends the runs that other processes of the hosts' agents claimed, in the transaction of their registration. Locks no
-   * row that another transaction holds.
+   * Ends runs that earlier processes of the hosts' agents claimed. It runs in the transaction of the hosts'
+   * registration, and skips rows that another transaction has locked.
    */
   agentsRestarted(tx: Tx, hosts: readonly { hostId: string; bootId: string }[]): Promise<void>;
 }
 
-/** Polls or reports of one batch; a poll claims up to five runs. Chosen, not measured. */
+/** Maximum polls or reports per batch; a poll claims up to five runs. Chosen, not measured. */
 const MAX_BATCH = 128;
 
 interface Reported {
@@ -34,7 +37,7 @@ interface Reported {
   report: JobReport;
 }
 
-/** What became of a report. stored: the run has ended, by this report or before it. */
+/** Result of a report. stored: the run has ended, by this report or before it. */
 type Stored = 'stored' | 'foreign' | 'too_long' | 'not_claimed' | 'changed';
 
 export function createAgentRuns(platform: JobsPlatform, pruner: Pruner): AgentRuns {
@@ -45,7 +48,7 @@ export function createAgentRuns(platform: JobsPlatform, pruner: Pruner): AgentRu
     const nowMs = clock.nowMs();
     const open = await listRunsOfHosts(database.db, [...new Set(nodes.map(({ hostId }) => hostId))]);
     const selected = nodes.map(({ hostId, bootId }) => selectRuns(open.get(hostId) ?? [], bootId, nowMs));
-    /** Run → index of the poll that claims it: a host may have sent two. */
+    /** Run id → index of the poll that claims the run. A host may have sent two polls. */
     const claims = new Map<string, number>();
     for (const [n, { due }] of selected.entries())
       for (const { id } of due) if (!claims.has(id)) claims.set(id, n);
@@ -70,7 +73,7 @@ export function createAgentRuns(platform: JobsPlatform, pruner: Pruner): AgentRu
     }));
   }, MAX_BATCH);
 
-  /** Ends claimed runs. @returns ids of those that ended; others changed meanwhile */
+  /** Ends claimed runs. @returns ids of those that ended; the others changed in the meantime */
   const end = (reports: readonly JobReport[]): Promise<ReadonlySet<string>> =>
     database.transaction(async (tx) => {
       const byRun = new Map(reports.map((report) => [report.run_id, report]));
@@ -84,7 +87,7 @@ export function createAgentRuns(platform: JobsPlatform, pruner: Pruner): AgentRu
 
   const store = batchWrites<Reported, Stored>(async (batch) => {
     const runs = await findRuns(database.db, [...new Set(batch.map(({ report: { run_id } }) => run_id))]);
-    /** The first report of each run that can end it. */
+    /** For each run the first report that can end it. */
     const ending = new Map<string, JobReport>();
     const steps = batch.map(({ hostId, report }): Stored | JobReport => {
       const { run_id, summary = {} } = report;

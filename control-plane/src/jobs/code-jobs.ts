@@ -1,6 +1,6 @@
 /**
- * Every job of the code. Their rows follow this table at each start; what administrators set stays.
- * Source: docs/configuration.md, "Background jobs".
+ * All jobs that the code defines. At each start the stored rows are updated from this table; values that administrators
+ * set stay. Source: docs/configuration.md, "Background jobs".
  */
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import type { AgentJobId } from '@footlight/protocol/agent';
@@ -14,7 +14,7 @@ export interface CodeJob {
   plane: 'control' | 'agent';
   scope: 'instance' | 'host';
   managed: boolean;
-  /** The interval is only the first one: administrators may change it. */
+  /** The interval is only the initial one, because administrators can change it. */
   schedule: Schedule;
 }
 
@@ -78,7 +78,7 @@ const AGENT_JOBS: Record<AgentJobId, CodeJob> = {
   'home.gc': ofHosts(every(6 * HOUR_MS), 'Home collection', 'Deletes homes whose grace is over.'),
 };
 
-/** Work of other parts, listed so that administrators know of it. */
+/** Work that other parts start; it is listed only for the information of administrators. */
 const LISTED_ONLY: Record<string, CodeJob> = {
   'images.provider_reconcile': listedOnly(
     'control',

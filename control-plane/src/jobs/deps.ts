@@ -1,4 +1,4 @@
 import type { Platform } from '../platform/platform.ts';
 
-/** What the jobs feature needs, which is itself a part of every feature's platform. */
+/** Platform of the jobs feature: without `jobs`, because this feature provides it. */
 export type JobsPlatform = Omit<Platform, 'jobs' | 'periodicWriter' | 'writeBatch'>;

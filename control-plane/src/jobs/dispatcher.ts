@@ -27,9 +27,12 @@ import {
 export const DISPATCH = 'jobs.dispatch';
 /** Time from the start of the service to the first tick. */
 const FIRST_TICK_MS = 5 * SECOND_MS;
-/** Runs of this service that one tick claims. */
+/** Maximum runs of this service that one tick claims. */
 const CLAIMS_AT_ONCE = 5;
-/** Time for the jobs to end when the service stops. Chosen, not measured: their transactions take up to a second. */
+/**
+ * Time limit for running jobs to end when the service stops. Chosen, not measured; their transactions take up to a
+ * second.
+ */
 const STOP_MS = 5 * SECOND_MS;
 
 const REAPED: Record<Exclude<Reaped, null>, string> = {
@@ -42,7 +45,7 @@ const STOPPING: RunEnding = {
   error: null,
 };
 
-/** A run that this process works on, or whose end it has not stored yet. */
+/** A run that this process works on, or a run whose end is not stored yet. */
 interface Execution {
   runId: string;
   fence: Fence;
@@ -54,19 +57,19 @@ interface Execution {
 }
 
 /**
- * Makes runs due and runs the jobs of this service, under a lease with a fencing number.
+ * Plans runs and executes the jobs of this service, under a lease with a fencing number.
  *
- * Each tick: store ends that could not be stored, reap, plan, claim, prune. Jobs run between the ticks, one run of a job
- * at a time. A process that lost the lease stores nothing more: its runs have another fencing number, and the next
- * holder reaps them.
+ * Steps of each tick: store ends that could not be stored before, reap, plan, claim, prune. Jobs run between the ticks,
+ * one run of a job at a time. A process that lost the lease can store nothing: its runs have an old fencing number, and
+ * the next lease holder reaps them.
  *
- * Teardown: `close` aborts the jobs and waits for them at most STOP_MS. A job that ends by that is tried again later.
+ * Teardown: `close` aborts the jobs and waits at most STOP_MS for their end. An aborted job is tried again later.
  */
 export class Dispatcher {
   readonly #platform: JobsPlatform;
   readonly #work: ReadonlyMap<string, JobWork>;
   readonly #pruner: Pruner;
-  /** By job: at most one each. */
+  /** Running executions by job id; at most one per job. */
   readonly #executions = new Map<string, Execution>();
   #closing = false;
 
@@ -87,7 +90,7 @@ export class Dispatcher {
     });
   }
 
-  /** Runs a job now and waits for its end. Does nothing when it is disabled, or another replica has the lease. */
+  /** Runs a job now and waits for its end. Does nothing when the job is disabled, or another replica has the lease. */
   runNow(jobId: ControlJobId): Promise<void> {
     return this.#platform.leader.runNow(DISPATCH, async (fence) => {
       const { clock, database, random } = this.#platform;
@@ -124,7 +127,7 @@ export class Dispatcher {
     await this.#pruner.prune(fence, jobs);
   }
 
-  /** Ends runs whose claimer is gone, each in its own transaction, because each may be followed by another run. */
+  /** Ends runs whose claimer has stopped. Each has its own transaction, because its end may add another run. */
   async #reap(fence: Fence): Promise<void> {
     const { clock, config, database, logger, random } = this.#platform;
     const nowMs = clock.nowMs();
@@ -152,8 +155,8 @@ export class Dispatcher {
   }
 
   /**
-   * Adds a pending run for each target of a job with an interval that has no open one, and pulls forward the runs that
-   * were planned while the clock was ahead.
+   * Adds a pending run for each target without an open run, for jobs with an interval. Runs that were planned while the
+   * clock was ahead are moved to an earlier time.
    */
   async #plan(fence: Fence, jobs: readonly JobsTable[]): Promise<void> {
     const { database } = this.#platform;
@@ -161,7 +164,7 @@ export class Dispatcher {
     if (late.length === 0 && (await this.#dueRuns(database.db, jobs)).length === 0) return;
     await database.transaction(async (tx) => {
       await fence.check(tx);
-      // A change of a schedule waits for this transaction, and then sees the runs that it added.
+      // The lock makes a concurrent change of a schedule wait, so that it sees the runs that this transaction adds.
       const held = await holdJobs(tx);
       for (const { jobId, latestMs } of await this.#lateJobs(tx, held))
         await bringForward(tx, jobId, latestMs);
@@ -169,7 +172,7 @@ export class Dispatcher {
     });
   }
 
-  /** Jobs with a pending run that waits for longer than their schedule can make it wait. */
+  /** Jobs with a pending run that is planned later than the job's schedule allows. */
   async #lateJobs(db: Executor, jobs: readonly JobsTable[]): Promise<{ jobId: string; latestMs: number }[]> {
     const nowMs = this.#platform.clock.nowMs();
     const last = await lastPending(db);
@@ -221,7 +224,7 @@ export class Dispatcher {
     for (const run of claimed) void this.#execute(fence, run);
   }
 
-  /** Runs a claimed run and stores its end. Never rejects. */
+  /** Executes a claimed run and stores its end. Never rejects. */
   #execute(fence: Fence, run: { id: string; job_id: string; params: string }): Promise<void> {
     const { clock, config } = this.#platform;
     const abort = new AbortController();
@@ -262,7 +265,7 @@ export class Dispatcher {
       if (work === undefined) throw new Error('this release does not know the job');
       const params = fromJson<JsonObject>(run.params);
       const { state, summary = {} } = await work.run({ fence, params, signal: abort.signal });
-      // The stop may have ended the job early.
+      // Do not report success while stopping, because the stop may have ended the job early.
       return this.#closing ? STOPPING : { state, summary, error: null };
     } catch (error) {
       if (error instanceof LeaseLost) return null;
@@ -272,7 +275,7 @@ export class Dispatcher {
     }
   }
 
-  /** Stores the end of a run, if it has one; a failure is tried again by the next tick. Never rejects. */
+  /** Stores the end of a run, if it has ended; the next tick retries after a failure. Never rejects. */
   async #storeEnd(jobId: string, execution: Execution): Promise<void> {
     const { clock, database, logger, random } = this.#platform;
     const { runId, fence, ending } = execution;
@@ -298,7 +301,7 @@ export class Dispatcher {
     for (const { abort } of this.#executions.values()) abort.abort(reason);
   }
 
-  /** null: the job is not started by its schedule. */
+  /** The job's interval (ms); null: its schedule does not start it. */
   #intervalOf(job: JobsTable): number | null {
     const { id, plane, managed, enabled } = job;
     if (managed === 0 || enabled === 0 || (plane === 'control' && !this.#work.has(id))) return null;

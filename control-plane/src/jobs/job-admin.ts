@@ -36,12 +36,12 @@ const ETA = {
   off: 'Jobs are switched off on this instance (SERVICE_JOBS): the run waits until they are switched on.',
 } as const;
 /**
- * Attempts at one request. An open run may end between the two statements of an attempt, but not so many times in a
- * row.
+ * Maximum attempts per request. An open run may end between the two statements of an attempt, but hardly this many
+ * times in a row.
  */
 const QUEUE_TRIES = 5;
 
-/** Jobs for administrators. */
+/** Operations of administrators on jobs. */
 export interface JobAdmin {
   /** @throws ApiError not_found */
   requireJob(id: string): Promise<JobsTable>;
@@ -72,13 +72,13 @@ export function createJobAdmin(
     return job;
   }
 
-  /** When a target runs next; null: not by itself. */
+  /** Time of a target's next run; null: its schedule starts none. */
   function nextRunAt(job: JobsTable, open: OpenRun | undefined, last: RecordedRun | null): number | null {
     if (job.enabled === 0) return null;
     if (open?.state === 'pending') return open.scheduled_for;
     const schedule = { intervalMs: intervalOf(job, lockOf(job.id)), window: windowOf(job) };
     const nowMs = clock.nowMs();
-    // The next run is planned from the end of the one that is under way.
+    // The next run is planned from the end of the current run; if a run is open, its end is estimated as now.
     return config.jobs.isOn ? nextStart(schedule, open ? nowMs : (last?.finished_at ?? null), nowMs) : null;
   }
 
@@ -105,7 +105,7 @@ export function createJobAdmin(
     return { ...head, ...standing(null, last), consecutive_failures: await countFailures(db, job.id) };
   }
 
-  /** @returns null: a run is under way */
+  /** @returns null: a run is already running */
   async function queue(
     tx: Tx,
     target: Target,

@@ -15,7 +15,7 @@ export function lockJob(tx: Tx, id: string): Promise<JobsTable | undefined> {
   return tx.selectFrom('jobs').selectAll().where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
 }
 
-/** Reads all jobs; none changes until the transaction ends. */
+/** Reads all jobs and locks them against changes until the transaction ends. */
 export function holdJobs(tx: Tx): Promise<JobsTable[]> {
   return tx.selectFrom('jobs').selectAll().orderBy('id').forShare().execute();
 }
@@ -24,12 +24,12 @@ export async function updateJob(tx: Tx, id: string, columns: Partial<Omit<JobsTa
   await tx.updateTable('jobs').set(columns).where('id', '=', id).execute();
 }
 
-/** Columns that the code owns; the others are the administrators'. */
+/** Columns whose values the code defines; administrators set the other columns. */
 const CODE_COLUMNS = ['name', 'description', 'plane', 'scope', 'managed', 'schedule_kind'] as const;
 
 /**
- * Makes the rows follow the code: new jobs get their defaults, known ones the code's columns, and the rest is deleted with
- * its runs.
+ * Updates the stored jobs from the code. New jobs get their default values, and known jobs get the values of
+ * CODE_COLUMNS. Jobs that the code no longer defines are deleted with their runs.
  */
 export async function syncJobs(tx: Tx, rows: readonly JobsTable[]): Promise<void> {
   const ids = rows.map(({ id }) => id);
@@ -47,7 +47,7 @@ export async function syncJobs(tx: Tx, rows: readonly JobsTable[]): Promise<void
     .execute();
 }
 
-/** Hosts without an open run of a job, each with the end of its last one. */
+/** Hosts without an open run of a job, each with the end of its last run. */
 export async function listIdleHosts(
   db: Executor,
   jobId: string,
@@ -78,7 +78,7 @@ export async function listIdleHosts(
     .execute();
 }
 
-/** End of the last run of an instance job; null: none is known. */
+/** End of the last run of an instance job; null: no run is stored. */
 export async function lastEnd(db: Executor, jobId: string): Promise<number | null> {
   const row = await db
     .selectFrom('job_runs')
@@ -93,7 +93,7 @@ export async function isHost(db: Executor, id: string): Promise<boolean> {
   return (await db.selectFrom('hosts').select('id').where('id', '=', id).executeTakeFirst()) !== undefined;
 }
 
-/** Every known host by name, with the last run of a job that ended there. */
+/** All hosts sorted by name, each with the last ended run of the job on that host. */
 export async function listTargets(
   db: Executor,
   jobId: string,

@@ -5,33 +5,37 @@ import type { JobsPlatform } from './deps.ts';
 import { capEndedRuns, deleteOldRuns } from './run-history.ts';
 import type { Target } from './run-store.ts';
 
-/** Targets whose runs ended since the last pass; more than these wait for the next whole pass. Chosen, not measured. */
+/**
+ * Maximum remembered targets whose runs ended since the last pass. With more targets the next pass checks all runs.
+ * Chosen, not measured.
+ */
 const MAX_TARGETS = 10_000;
 /**
- * Time between two passes over all runs: for runs that have only become too old, and for runs that other replicas
- * stored. Ranking the runs of 1,000 hosts takes a tenth of a second, so it is not done in every tick. Chosen, not
- * measured.
+ * Time between two passes over all runs. They find runs that became too old, and runs that other replicas stored.
+ * Ranking the runs of 1,000 hosts takes a tenth of a second, so it is not done in every tick. Chosen, not measured.
  */
 const WHOLE_EVERY_MS = 10 * MINUTE_MS;
-/** A run that ended further ahead than this was stored before the clock was set back. Chosen, not measured. */
+/**
+ * A run whose end is further in the future than this was stored before the clock was set back. Chosen, not measured.
+ */
 const AHEAD_MS = MINUTE_MS;
 
 /**
- * Deletes old runs: each target keeps the newest of its job's limit, and none that is too old. A run that ended in the
- * future (the clock was ahead) counts as ended now; otherwise it would be the newest one, and every later run would be
- * deleted at its end.
+ * Deletes old runs. Each target keeps its newest runs up to the job's limit, except those that are too old. A run with
+ * an end in the future (the clock was ahead) counts as ended now; otherwise it would stay the newest run, and every
+ * later run would be deleted at its end.
  */
 export class Pruner {
   readonly #platform: JobsPlatform;
   readonly #ended = new Map<string, Target>();
-  /** Monotonic, so that a clock that was ahead for a moment delays no pass. */
+  /** Monotonic time of the next pass over all runs, so that a wrong wall clock cannot delay it. */
   #wholeAtMs: number | null = null;
 
   constructor(platform: JobsPlatform) {
     this.#platform = platform;
   }
 
-  /** A run of this target ended in this process. */
+  /** Stores that a run of this target ended in this process. */
   ended(target: Target): void {
     if (this.#ended.size < MAX_TARGETS) this.#ended.set(`${target.jobId} ${target.hostId}`, target);
     else this.all();
@@ -61,7 +65,7 @@ export class Pruner {
       const limits = {
         keep: job.history_limit,
         endedBeforeMs: retentionMs === null ? null : nowMs - retentionMs,
-        // The next run is planned from the end of the last one.
+        // Keep the last run, because the next one is planned from its end.
         keepLast: retentionMs !== null && (job.interval_secs ?? 0) * SECOND_MS > retentionMs,
       };
       const own = isWhole ? [null] : targets.filter(({ jobId }) => jobId === job.id);

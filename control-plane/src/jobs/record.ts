@@ -1,10 +1,10 @@
-/** Rows as answers carry them. Pure. */
+/** Converts rows to the records of API answers. Pure. */
 import type { Job, JobRun, JobSchedule } from '@footlight/protocol/rest';
 import { bool, fromJson, instantOrNull } from '../platform/database/codec.ts';
 import type { JobRunsTable, JobsTable } from '../platform/database/tables/jobs.ts';
 import type { IntervalLock } from '../platform/platform.ts';
 
-/** Columns that a run record shows. */
+/** Columns that a run record contains. */
 export const RECORD_COLUMNS = [
   'id',
   'job_id',
@@ -44,7 +44,7 @@ export function toSchedule(job: JobsTable, lock: IntervalLock | null): JobSchedu
   };
 }
 
-/** The parts of a job that do not depend on its runs. */
+/** The fields of a job record that do not depend on the job's runs. */
 export function toJobHead(
   job: JobsTable,
   lock: IntervalLock | null,

@@ -8,10 +8,10 @@ import { windowOf } from './rules/effective.ts';
 import { planFollowing } from './rules/run-life.ts';
 import { endRuns, insertPending, type RunningRun } from './run-store.ts';
 
-/** Longest stored error text: a page of the history has up to 500 of them. Chosen, not measured. */
+/** Longest stored error text. A page of the history contains up to 500 error texts. Chosen, not measured. */
 const MAX_ERROR_BYTES = 4_096;
 
-/** How a run ended, from its report, from the job itself or from the claim reaper. */
+/** The end of a run, from its report, from the job itself or from the claim reaper. */
 export interface RunEnding {
   state: JobReport['state'] | 'aborted';
   summary: JsonObject;

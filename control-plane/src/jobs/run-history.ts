@@ -1,11 +1,11 @@
-/** Queries of ended runs: what administrators see, and what is deleted. */
+/** Queries of ended runs, for the administrators' pages and for deletion. */
 import { type SqlBool, sql } from 'kysely';
 import type { Executor, Tx } from '../platform/database/index.ts';
 import { isAfter, type PageKey } from '../platform/page-cursor.ts';
 import { RECORD_COLUMNS, type RecordedRun } from './record.ts';
 import { isTarget, type Target } from './run-store.ts';
 
-/** The last run of a job of the instance that ended. */
+/** The last ended run of a job that runs for the whole instance. */
 export function findLastRun(db: Executor, jobId: string): Promise<RecordedRun | undefined> {
   return db
     .selectFrom('job_runs')
@@ -19,7 +19,7 @@ export function findLastRun(db: Executor, jobId: string): Promise<RecordedRun | 
     .executeTakeFirst();
 }
 
-/** Failed and aborted runs of a job of the instance since the last one that succeeded. */
+/** Counts failed and aborted runs of an instance job since its last run that succeeded. */
 export async function countFailures(db: Executor, jobId: string): Promise<number> {
   const { count } = await db
     .selectFrom('job_runs')
@@ -60,15 +60,15 @@ export function listRuns(
 }
 
 export interface KeptRuns {
-  /** Newest ended runs of each target that stay (count). */
+  /** Number of newest ended runs that each target keeps. */
   keep: number;
-  /** Runs that ended before are deleted; null: age does not matter. */
+  /** Runs that ended before this time are deleted; null: no run is deleted because of its age. */
   endedBeforeMs: number | null;
-  /** The last one stays, however old it is. */
+  /** Whether the last run of each target stays, even if it is too old. */
   keepLast: boolean;
 }
 
-/** Deletes ended runs of a job. @param target null: of all its targets */
+/** Deletes ended runs of a job. @param target null: runs of all targets */
 export async function deleteOldRuns(
   tx: Tx,
   jobId: string,
@@ -86,8 +86,8 @@ export async function deleteOldRuns(
 }
 
 /**
- * Replaces times of ended runs that lie in the future by the end of the run, or by now: otherwise such runs would stay
- * the newest ones until those times.
+ * Corrects ended runs with times in the future: replaces these times by the end of the run, or by now. Otherwise such
+ * runs would stay the newest ones until those times.
  */
 export async function capEndedRuns(
   tx: Tx,

@@ -5,16 +5,16 @@ import { values } from '../platform/database/query/values.ts';
 import type { JobRunsTable } from '../platform/database/tables/jobs.ts';
 import type { EndingRun, FollowingRun, OpenState, RunOfHost, Trigger } from './rules/run-life.ts';
 
-/** As the partial indexes have it: SQLite uses one only for the same text. */
+/** The same text as in the partial indexes: SQLite uses a partial index only if the text of the condition is equal. */
 const isOpen = sql<SqlBool>`state in ('pending', 'running')`;
 
-/** The instance, or one host. */
+/** A job's target: the whole instance, or one host. */
 export interface Target {
   jobId: string;
   hostId: string | null;
 }
 
-/** Rows of a target. */
+/** Condition that selects the rows of a target. */
 export const isTarget = ({ jobId, hostId }: Target): RawBuilder<SqlBool> =>
   hostId === null
     ? sql<SqlBool>`job_id = ${jobId} and host_id is null`
@@ -28,12 +28,12 @@ export interface OpenRun {
   scheduled_for: number;
 }
 
-/** Every open run of jobs of the instance. */
+/** All open runs of instance jobs. */
 export async function listOpenOfInstance(db: Executor): Promise<OpenRun[]> {
   return (await openRuns(db).where('host_id', 'is', null).execute()) as OpenRun[];
 }
 
-/** Open runs of a job, of all its targets. */
+/** Open runs of a job, for all targets. */
 export async function listOpenOfJob(db: Executor, jobId: string): Promise<OpenRun[]> {
   return (await openRuns(db).where('job_id', '=', jobId).execute()) as OpenRun[];
 }
@@ -48,10 +48,10 @@ export interface NewRun extends FollowingRun {
   created_at: number;
 }
 
-/** Rows of one insert: twelve values each stay below the placeholder limit of both databases. */
+/** Maximum rows per insert. With twelve values per row it stays below the placeholder limit of both databases. */
 const ROWS_AT_ONCE = 500;
 
-/** Adds pending runs. A target with an open run gets none. @returns ids of the added runs */
+/** Adds pending runs. No run is added for a target with an open run. @returns ids of the added runs */
 export async function insertPending(tx: Executor, runs: readonly NewRun[]): Promise<string[]> {
   const added: string[] = [];
   for (let from = 0; from < runs.length; from += ROWS_AT_ONCE) {
@@ -70,14 +70,17 @@ export async function insertPending(tx: Executor, runs: readonly NewRun[]): Prom
   return added;
 }
 
-/** Pulls a pending run forward, never back. @returns its id and time; undefined: it is pending no more */
+/**
+ * Moves a pending run to an earlier time, never to a later one. @returns its id and time; undefined: the run is no
+ * longer pending
+ */
 export function pullForward(
   tx: Executor,
   target: Target,
   pull: { trigger: Trigger; actor_user_id: string | null; scheduled_for: number },
 ): Promise<{ id: string; scheduled_for: number } | undefined> {
   const isLater = sql<SqlBool>`scheduled_for > ${pull.scheduled_for}`;
-  // A run by hand stays one: its deferred retries ignore the window.
+  // A manual run stays manual, because its deferred retries ignore the window.
   const takes = pull.trigger === 'manual' ? sql<SqlBool>`1 = 1` : isLater;
   return tx
     .updateTable('job_runs')
@@ -93,7 +96,7 @@ export function pullForward(
     .executeTakeFirst();
 }
 
-/** Start of the last pending run of each job, of all its targets; a job without one is missing. */
+/** Latest start of the pending runs of each job, over all targets; a job without a pending run is missing. */
 export async function lastPending(db: Executor): Promise<ReadonlyMap<string, number>> {
   const rows = await db
     .selectFrom('job_runs')
@@ -105,7 +108,7 @@ export async function lastPending(db: Executor): Promise<ReadonlyMap<string, num
   return new Map(rows.map(({ job_id, last }) => [job_id, Number(last)]));
 }
 
-/** Runs that wait or run, of all targets. */
+/** Number of pending and running runs by job and state, over all targets. */
 export async function countOpen(db: Executor): Promise<{ job: string; state: string; count: number }[]> {
   const rows = await db
     .selectFrom('job_runs')
@@ -116,7 +119,7 @@ export async function countOpen(db: Executor): Promise<{ job: string; state: str
   return rows.map(({ job_id, state, count }) => ({ job: job_id, state, count: Number(count) }));
 }
 
-/** Starts the pending runs of a job at that time that would start later. */
+/** Moves pending runs of a job that would start after `latestMs` to that time. */
 export async function bringForward(tx: Executor, jobId: string, latestMs: number): Promise<void> {
   await tx
     .updateTable('job_runs')
@@ -128,7 +131,7 @@ export async function bringForward(tx: Executor, jobId: string, latestMs: number
     .execute();
 }
 
-/** Notes an event for after the running run. @returns false: none is running */
+/** Stores that an event requires another run after the running one. @returns false: no run is running */
 export async function noteRerun(tx: Executor, target: Target): Promise<boolean> {
   const { numUpdatedRows } = await tx
     .updateTable('job_runs')
@@ -140,7 +143,7 @@ export async function noteRerun(tx: Executor, target: Target): Promise<boolean> 
   return numUpdatedRows > 0n;
 }
 
-/** Removes the pending first tries that the schedule made, so that they are planned again. */
+/** Deletes the pending first attempts that the schedule planned, so that they are planned again. */
 export async function deletePlanned(tx: Executor, jobId: string): Promise<void> {
   await tx
     .deleteFrom('job_runs')
@@ -179,7 +182,7 @@ export async function claimControlRuns(
     .execute();
 }
 
-/** A run on its way to its end. */
+/** A running run with the fields that its end needs. */
 export type RunningRun = Pick<JobRunsTable, 'id' | 'job_id' | 'host_id' | 'claimed_at' | 'fence'> & EndingRun;
 
 const RUNNING_COLUMNS = [
@@ -195,7 +198,10 @@ const RUNNING_COLUMNS = [
   'rerun',
 ] as const;
 
-/** Running runs that the claim reaper judges: those of dispatchers, and those claimed before one time or after the other. */
+/**
+ * Running runs that the claim reaper checks: all runs of dispatchers, and runs that were claimed before `beforeMs` or
+ * after `afterMs`.
+ */
 export function listReapable(
   db: Executor,
   claimed: { beforeMs: number; afterMs: number },
@@ -215,7 +221,10 @@ export function listReapable(
     .execute();
 }
 
-/** Reads running runs and locks their rows in the order of their ids until the transaction ends; others are left out. */
+/**
+ * Reads running runs and locks their rows in the order of their ids until the transaction ends; runs that are not
+ * running are left out.
+ */
 export function lockRunning(tx: Tx, ids: readonly string[]): Promise<RunningRun[]> {
   return tx
     .selectFrom('job_runs')
@@ -228,9 +237,9 @@ export function lockRunning(tx: Tx, ids: readonly string[]): Promise<RunningRun[
 }
 
 /**
- * Running runs of hosts that other processes of their agents claimed, locked. A run whose report is being stored is
- * left out.
- * @param hosts at least one, with the agent process that registers
+ * Locks and returns running runs that earlier processes of the hosts' agents claimed. A run whose report is being
+ * stored is left out.
+ * @param hosts at least one; bootId is the agent process that registers
  */
 export async function lockRunsOfOtherBoots(
   tx: Tx,
@@ -270,7 +279,7 @@ export async function lockRunsOfOtherBoots(
 export interface RunEnd {
   id: string;
   state: Exclude<JobRunState, OpenState>;
-  /** JSON text. */
+  /** Summary as JSON text. */
   summary: string;
   error: string | null;
 }
@@ -295,7 +304,7 @@ export async function endRuns(tx: Tx, ends: readonly RunEnd[], finishedAtMs: num
     .execute();
 }
 
-/** Runs by their ids, of any host; unknown ids are missing. */
+/** Runs with these ids, of any host; unknown ids are missing. */
 export async function findRuns(
   db: Executor,
   ids: readonly string[],
@@ -308,7 +317,7 @@ export async function findRuns(
   return new Map(rows.map(({ id, ...run }) => [id, run]));
 }
 
-/** Open runs by host; a host without one is missing. */
+/** Open runs by host; a host without open runs is missing. */
 export async function listRunsOfHosts(
   db: Executor,
   hostIds: readonly string[],
@@ -341,8 +350,8 @@ export async function listRunsOfHosts(
 
 /**
  * Marks pending runs as running.
- * @param claims bootId: of the agent process that claims; null: it did not say
- * @returns ids of the claimed ones; another claim may have been first
+ * @param claims bootId: id of the agent process that claims the run; null: it sent none
+ * @returns ids of the claimed runs; a concurrent claim may have claimed the others
  */
 export async function claimRuns(
   database: Database,
@@ -369,7 +378,8 @@ export async function claimRuns(
       claimed_boot: ref('written.column2'),
     }))
     .whereRef('job_runs.id', '=', 'written.column1')
-    // Several rows are locked in any order, so none is waited for.
+    // The rows are locked in no fixed order, so the query skips locked rows instead of waiting, which prevents
+    // deadlocks.
     .where('job_runs.id', 'in', due.forNoKeyUpdate().skipLocked())
     .where('job_runs.state', '=', 'pending')
     .returning('job_runs.id')

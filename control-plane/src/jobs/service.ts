@@ -16,17 +16,17 @@ import { countOpen, deletePlanned, insertPending, noteRerun, pullForward } from 
 export interface JobsService extends Jobs {
   readonly admin: JobAdmin;
   readonly agents: AgentRuns;
-  /** Runs that wait or run, of all targets. */
+  /** Number of pending and running runs by job and state, over all targets. */
   countOpen(): Promise<{ job: string; state: string; count: number }[]>;
-  /** Makes the stored jobs follow the code. Call after all features gave their work, before `runNow`. */
+  /** Updates the stored jobs from the code. Call this after all features registered their jobs and before `runNow`. */
   start(): Promise<void>;
-  /** Ends the jobs that run here. Call before the leader closes. */
+  /** Ends the jobs that run in this process. Call this before the leader is closed. */
   close(): Promise<void>;
 }
 
 /**
- * Attempts at one request. An open run may end between the two statements of an attempt, but not so many times in a
- * row.
+ * Maximum attempts per event. An open run may end between the two statements of an attempt, but hardly this many times
+ * in a row.
  */
 const EVENT_TRIES = 5;
 
@@ -36,7 +36,7 @@ export function createJobs(platform: JobsPlatform): JobsService {
   const pruner = new Pruner(platform);
   const dispatcher = new Dispatcher(platform, work, pruner);
 
-  /** Rows of the jobs that this process knows, with their defaults. */
+  /** Rows of the jobs that this version of the code defines, with their default values. */
   async function defaultRows(): Promise<JobsTable[]> {
     const nowMs = clock.nowMs();
     const rows: JobsTable[] = [];

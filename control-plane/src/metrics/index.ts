@@ -3,7 +3,7 @@ import type { Metrics } from './metrics.ts';
 export { createMetricsListener } from './listener.ts';
 export { measuredBus } from './measured-bus.ts';
 
-/** The library is loaded only where metrics are served. */
+/** The client library is loaded only if metrics are served. */
 export async function createMetrics(): Promise<Metrics> {
   return (await import('./metrics.ts')).createMetrics();
 }

@@ -12,7 +12,8 @@ import type { Metrics } from './metrics.ts';
 
 const LIMIT_MS = 5 * SECOND_MS;
 /**
- * Room for two Prometheus servers and a person. One more connection replaces the oldest one that is not being answered.
+ * Enough for two Prometheus servers and a person. A further connection replaces the oldest connection that is not being
+ * answered.
  */
 const MAX_CONNECTIONS = 16;
 const PATH = '/metrics';
@@ -24,7 +25,7 @@ export interface MetricsListener {
   close(): Promise<void>;
 }
 
-/** The host that a request names, without its port. */
+/** The host from a request's Host header, without the port. */
 const hostOf = ({ headers }: http.IncomingMessage): string => (headers.host ?? '').replace(/:\d+$/, '');
 
 export function createMetricsListener(
@@ -33,9 +34,9 @@ export function createMetricsListener(
   logger: Logger,
 ): MetricsListener {
   const digest = token === null ? null : sha256Hex(token);
-  /** Open connections, the oldest first, and whether one that may read is being answered. */
+  /** Open connections, the oldest first, each with whether an authorized request on it is being answered. */
   const open = new Map<Socket, boolean>();
-  /** Concurrent readers share one reading of the database. */
+  /** Concurrent requests share one read of the database. */
   let reading: Promise<string> | null = null;
 
   function read(): Promise<string> {
@@ -64,7 +65,8 @@ export function createMetricsListener(
       return end(401, 'Send the token of SERVICE_METRICS_TOKEN as a bearer.\n', {
         'www-authenticate': 'Bearer',
       });
-    // DNS rebinding: the name of a foreign page may resolve to this address. A client with the token is no such page.
+    // Prevents DNS rebinding: the host name of a foreign page may resolve to this address. A client with the token
+    // cannot be such a page.
     if (digest === null && !isLoopbackHost(hostOf(request)))
       return end(403, 'Ask for this page by a loopback address, or set SERVICE_METRICS_TOKEN.\n');
     if (request.url?.split('?')[0] !== PATH) return end(404, `The metrics are at ${PATH}.\n`);
@@ -85,7 +87,7 @@ export function createMetricsListener(
     guardConnections((request, response) => void answer(request, response)),
   );
   surviveFailedAccepts(server, logger);
-  // Otherwise idle connections would keep all readers out.
+  // Close an old connection when there are too many; otherwise idle connections would block all readers.
   server.on('connection', (socket: Socket) => {
     socket.once('close', () => open.delete(socket));
     open.set(socket, false);
@@ -93,7 +95,7 @@ export function createMetricsListener(
     const [quiet] = [...open].find(([, isAnswered]) => !isAnswered) ?? [socket];
     quiet.destroy();
   });
-  // A client that does not read its answer loses its connection.
+  // Close the connection of a client that does not read its answer.
   server.setTimeout(2 * LIMIT_MS);
 
   return {

@@ -2,58 +2,59 @@ import { nonterminalStates } from '@footlight/protocol';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Meters } from '../platform/meters.ts';
 
-/** Seconds. A request that takes longer than the last one is an event stream or a fault. */
+/** Seconds. A request that takes longer than the last bucket is an event stream or indicates a fault. */
 const REQUEST_BUCKETS = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
-/** Seconds. A launch should take less than one; an image that is pulled first takes minutes. */
+/** Seconds. A launch should take less than one second; with an image pull it takes minutes. */
 const LAUNCH_BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120, 600];
 /** Seconds. The states after `running` show how long a session lasted. */
 const LIFE_BUCKETS = [60, 300, 900, 3_600, 14_400, 86_400];
-/** Default metrics of the client library that are left out. */
+/** Default metrics of the client library that are not exported. */
 const COSTLY = ['resources', 'handles', 'requests'].flatMap((what) => [
   `nodejs_active_${what}`,
   `nodejs_active_${what}_total`,
 ]);
-/** Seconds, of a statement of the database. */
+/** Seconds per database statement. */
 const QUERY_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 5];
-/** Seconds, of a request over the bus; the host's answer is part of it. */
+/** Seconds per request over the bus, including the time until the host answers. */
 const CALL_BUCKETS = [0.001, 0.01, 0.1, 1, 5, 30];
-/** Methods with a figure of their own; a client may send any word. */
+/** Methods that have their own label value; all others share one, because a client may send any word. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 const HOST_STATUSES = ['online', 'draining', 'offline'] as const;
 
-/** Figures that are read when the metrics page is asked for. */
+/** Values that are read when the metrics page is requested. */
 export interface Sources {
-  /** Sessions that have not ended, by state; a state without a session may be missing. */
+  /** Sessions that have not ended, by state; a state without sessions may be missing. */
   sessions(): Promise<ReadonlyMap<string, number>>;
-  /** Hosts by status; a status without a host may be missing. */
+  /** Number of hosts by status; a status without hosts may be missing. */
   hosts(): Promise<ReadonlyMap<string, number>>;
-  /** Encode slots of online hosts. */
+  /** Number of encode slots of online hosts. */
   slots(): Promise<{ total: number; used: number }>;
-  /** Runs that wait or run, by job and state. */
+  /** Number of pending and running runs by job and state. */
   openJobRuns(): Promise<readonly { job: string; state: string; count: number }[]>;
   agentSockets(): number;
   viewerSockets(): number;
   /** Leases of background work that this process holds. */
   leases(): readonly string[];
-  /** Connections to the database; null: it has none of its own. */
+  /** Connections to the database; null: the database uses no connections. */
   connections(): { open: number; idle: number; waiting: number } | null;
 }
 
 export interface Metrics {
   readonly meters: Meters;
-  /** Call before `text`. */
+  /** Call this before `text`. */
   setSources(sources: Sources): void;
   /** The page in the text format of Prometheus. @throws when the database does not answer */
   text(): Promise<string>;
   readonly contentType: string;
 }
 
-/** Collects what Prometheus reads. Series have no names or ids of people, hosts, apps and sessions. */
+/** Collects the values that Prometheus reads. Series have no names or ids of people, hosts, apps and sessions. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  // They list every open socket: with 10,000 hosts a fifth of the page's time, for a number that footlight_sockets has.
+  // Remove these metrics: they list every open socket, which takes a fifth of the page's time with 10,000 hosts.
+  // footlight_sockets exports the same number.
   for (const name of COSTLY) registry.removeSingleMetric(name);
 
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>

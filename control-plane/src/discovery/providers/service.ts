@@ -10,12 +10,12 @@ import type { ProviderImage } from '../../images/index.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { InstalledProvider, ProviderImages } from './images.ts';
 
-/** Provider apps follow the switch of discovery and the catalog of images. */
+/** Keeps provider apps consistent with the switch of discovery and the image catalog. */
 export interface ProviderApps {
   /**
-   * Brings provider apps in line with the switch: off suspends them, on resumes them and creates those that images of
-   * the catalog declare. Depends on the stored state only, so it may be called at any time; calls run one after
-   * another. What fails is logged and tried again by the next call. Never rejects.
+   * Applies the switch to the provider apps: off suspends them; on resumes them and creates those that images of the
+   * catalog declare. It depends only on stored state, so it can be called at any time; calls run one after another. A
+   * failure is logged, and the next call retries. Never rejects.
    */
   settle(): Promise<void>;
 }

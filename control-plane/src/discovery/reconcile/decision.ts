@@ -1,6 +1,6 @@
 /**
- * What a scan report changes: tiles, entitlements and observations. Pure: facts in, changes out.
- * Source: docs/apps.md, "After a scan".
+ * Decides which tiles, entitlements and observations a scan report changes. Pure: the function receives facts and
+ * returns changes. Source: docs/apps.md, "After a scan".
  */
 import {
   EXTERNAL_ID_PATTERN,
@@ -14,7 +14,7 @@ import { decideSuppression, type Suppression } from './ladder.ts';
 export interface TileRecord {
   id: string;
   enabled: boolean;
-  /** discovered: discovery may disable and describe it; manual: an administrator's. */
+  /** discovered: discovery may disable and describe it; manual: an administrator created it. */
   origin: 'manual' | 'discovered';
   description: string;
 }
@@ -25,57 +25,57 @@ export interface GrantRecord {
   grantedBy: 'admin' | 'provider' | 'migration';
 }
 
-/** An observation of the scanned home before the report. */
+/** A stored observation of a title in the scanned home, from before the report. */
 export interface ObservedTitle {
   name: string;
   suppressedBy: string;
 }
 
-/** What the store says about a title. */
+/** The store's data about a title. */
 export interface StoreDetails {
   type: string;
-  /** One paragraph; "" is none. */
+  /** One paragraph; "": the store has no description. */
   description: string;
 }
 
-/** Everything that decides. Maps are by external id unless they say otherwise. */
+/** The facts for the decision. Maps are keyed by external id unless a comment names another key. */
 export interface ReconcileFacts {
   entries: readonly Pick<ScanEntry, 'external_id' | 'name' | 'state_flags'>[];
   /** false: titles that are missing from the report are kept. */
   complete: boolean;
   rules: ReadonlyMap<string, 'ignore' | 'allow'>;
   tiles: ReadonlyMap<string, TileRecord>;
-  /** The user's own rows, by tile id. */
+  /** The user's own entitlements, by tile id. */
   grants: ReadonlyMap<string, GrantRecord>;
-  /** Of this user, app and host. */
+  /** Stored observations of this user, app and host. */
   observed: ReadonlyMap<string, ObservedTitle>;
   /** Titles in the user's homes of this app on other hosts. */
   elsewhere: ReadonlySet<string>;
-  /** Tiles that may be created (count). */
+  /** Maximum tiles that may be created. */
   newTiles: number;
-  /** Answers of the store; null: the lookup is off. */
+  /** Answers of the store; null: the look-up is off. */
   store: ReadonlyMap<string, StoreDetails> | null;
 }
 
 export interface ReconcileChanges {
-  /** Upserted with the time of the report. */
+  /** Observations to insert or update with the time of the report. */
   observations: { externalId: string; name: string; suppressedBy: Suppression | '' }[];
-  /** External ids that are deleted from the observations of this home. */
+  /** External ids of the observations of this home to delete. */
   unseen: string[];
   create: { externalId: string; name: string; description: string }[];
-  /** Ids of tiles. */
+  /** Ids of tiles to disable. */
   disable: string[];
-  /** External ids; their tile exists or is created. */
+  /** External ids of titles to grant; the tile exists or is created. */
   grant: string[];
-  /** Ids of tiles that lose the provider's entitlements of everybody. */
+  /** Ids of tiles for which all entitlements from the provider are deleted. */
   suppressedTiles: string[];
-  /** Ids of the user's provider entitlements. */
+  /** Ids of the user's entitlements from the provider to delete. */
   revoke: string[];
   describe: { tileId: string; description: string }[];
-  /** Valid titles of the report, each once. */
+  /** Number of different valid titles in the report. */
   observedCount: number;
   suppressedCount: number;
-  /** Entries without a valid id. */
+  /** Number of entries without a valid id. */
   rejectedCount: number;
 }
 
@@ -101,7 +101,8 @@ export function decideReconcile(facts: ReconcileFacts): ReconcileChanges {
   };
   let kept = facts.observed.size;
   for (const [externalId, title] of titles) {
-    // An incomplete report deletes no observation; without this bound ever more titles would pile up.
+    // An incomplete report deletes no observation. Without this limit the number of observations could grow without
+    // end.
     if (!facts.complete && !facts.observed.has(externalId)) {
       if (kept >= MAX_SCAN_ENTRIES) continue;
       kept += 1;
@@ -120,7 +121,7 @@ export function decideReconcile(facts: ReconcileFacts): ReconcileChanges {
   return changes;
 }
 
-/** One title of several entries is installed when one of them is; the first name counts. */
+/** Merges entries of the same title: it is installed if one of its entries is installed, and the first name is used. */
 function readTitles({ entries, observed }: ReconcileFacts): {
   titles: Map<string, Title>;
   rejectedCount: number;
@@ -145,10 +146,10 @@ function readTitles({ entries, observed }: ReconcileFacts): {
   return { titles, rejectedCount };
 }
 
-/** Bitwise operators would cut a number of more than 32 bits. */
+/** Arithmetic, because bitwise operators would cut numbers of more than 32 bits. */
 const hasBit = (flags: number, bit: number): boolean => Math.floor(flags / bit) % 2 === 1;
 
-/** A title that the store could not be asked about now keeps the store's last answer. */
+/** Type of a title in the store. If the store did not answer this time, its last answer is used. */
 function storeTypeOf({ store, observed }: ReconcileFacts, externalId: string): string | null {
   if (store === null) return null;
   const details = store.get(externalId);
@@ -157,21 +158,22 @@ function storeTypeOf({ store, observed }: ReconcileFacts, externalId: string): s
 }
 
 /**
- * Tiles that the homes of one person may add while their scans are kept (30 days): as many titles as one report has. A
- * person can write manifests with invented ids, and their tiles stay. Chosen, not measured.
+ * Maximum tiles that the homes of one person may add while their scans are kept (30 days); equal to the maximum titles
+ * of one report. The limit is needed because a person can write manifests with invented ids, and their tiles stay.
+ * Chosen, not measured.
  */
 const MAX_NEW_TILES = MAX_SCAN_ENTRIES;
 /**
- * Tiles of one launcher that discovery may make. Each report loads and locks all of them, and a host reports for every
- * home on it: a hostile one with 100 homes would make a million. A report held SQLite's thread for 1.0 to 3.8 s at
- * 80,000 tiles (measured), so this limit means 0.25 to 1 s.
+ * Maximum tiles of one launcher that discovery may create. Each report loads and locks all of them, and a host reports
+ * for every home on it, so a hostile host with 100 homes could create a million. With 80,000 tiles a report blocked
+ * SQLite's thread for 1.0 to 3.8 s (measured); this limit means 0.25 to 1 s.
  */
 const MAX_LAUNCHER_TILES = 20_000;
 
 /**
- * How many tiles a report may add.
- * @param created by the homes of its person while their scans are kept
- * @param ofLauncher tiles that the launcher has
+ * Number of tiles that a report may add.
+ * @param created tiles that the kept scans of this person's homes created
+ * @param ofLauncher number of tiles of the launcher
  */
 export const tilesAllowed = ({ created, ofLauncher }: { created: number; ofLauncher: number }): number =>
   Math.max(0, Math.min(MAX_NEW_TILES - created, MAX_LAUNCHER_TILES - ofLauncher));
@@ -188,7 +190,7 @@ function publish(
     changes.describe.push({ tileId: tile.id, description });
   }
   if (!installed) return;
-  // Anybody can write manifests of titles that do not exist.
+  // Limit new tiles, because every user can write manifests of titles that do not exist.
   if (tile === undefined && changes.create.length >= newTiles) return;
   if (tile === undefined) changes.create.push({ externalId, name: name || externalId, description });
   if (tile === undefined || !grants.has(tile.id)) changes.grant.push(externalId);

@@ -1,18 +1,16 @@
-/**
- * Whether a title that was found in a home becomes a tile. Pure. Source: docs/apps.md, "What is published".
- */
+/** Decides whether a title that was found in a home becomes a tile. Pure. Source: docs/apps.md, "What is published". */
 
-/** Why a title is not published. */
+/** Reason why a title is not published. */
 export type Suppression = 'rule_ignore' | 'builtin_appid' | 'builtin_prefix' | 'appdetails';
 
 /** Facts about one title. */
 export interface TitleFacts {
   externalId: string;
-  /** As in the manifest; "" is unknown. */
+  /** Name from the manifest; "": unknown. */
   name: string;
-  /** The administrator's rule; null: none. */
+  /** The administrator's rule; null: there is no rule. */
   rule: 'ignore' | 'allow' | null;
-  /** What the store calls it; null: it was not asked, or did not answer. */
+  /** Type of the title in the store; null: the store was not asked, or did not answer. */
   storeType: string | null;
 }
 
@@ -27,7 +25,7 @@ const TOOL_IDS: ReadonlySet<string> = new Set([
 ]);
 const TOOL_NAMES = ['proton', 'steam linux runtime', 'steamworks common redistributables'] as const;
 
-/** @returns why the title is not published; null: it is. The first rule that fits decides. */
+/** @returns the reason why the title is not published; null: it is published. The first matching rule decides. */
 export function decideSuppression({ externalId, name, rule, storeType }: TitleFacts): Suppression | null {
   if (rule === 'allow') return null;
   if (rule === 'ignore') return 'rule_ignore';

@@ -36,23 +36,26 @@ import {
 } from './store.ts';
 import type { StoreLookup } from './store-details.ts';
 
-/** Characters of a failed scan's error. */
+/** Longest stored error of a failed scan (characters). */
 const MAX_ERROR_CHARACTERS = 512;
-/** Changed apps that are noted one by one; more make every list be read again. Chosen, not measured. */
+/**
+ * Maximum changed apps that are recorded one by one. With more changes all cached lists are read again. Chosen, not
+ * measured.
+ */
 const MAX_NOTED_APPS = 16;
 
-/** Takes the reports of agents. */
+/** Processes the agents' reports. */
 export interface Reports {
   /**
    * Applies a report of a claimed scan in one transaction.
-   * @throws ApiError 401 for an unknown scan and for one of another host, 409 when it is not claimed
+   * @throws ApiError 401 for an unknown scan and for a scan of another host, 409 when the scan is not claimed
    */
   take(hostId: string, report: ScanReport): Promise<void>;
   /**
-   * Deletes the observations of homes that no longer exist, with their effects: a deleted home sends no report that its
-   * titles are gone. Each home has its own transaction.
-   * @param homes null: all of them
-   * @param guard called first in each transaction; throws to give the work up
+   * Deletes the observations of homes that no longer exist, and their effects. This is needed because no scan reports
+   * the missing titles of a deleted home. Each home has its own transaction.
+   * @param homes null: all homes
+   * @param guard called first in each transaction; it may throw to cancel the work
    */
   forget(homes: readonly CollectedHome[] | null, guard?: (tx: Tx) => Promise<void>): Promise<void>;
 }
@@ -73,7 +76,7 @@ export function createReports(
         if (!(await endScan(database.db, scan.id, outcome))) throw notClaimed();
         return;
       }
-      // Before the transaction: it must not wait for the network.
+      // Look up before the transaction, because a transaction must not wait for the network.
       const details = (await deps.isLookupOn()) ? await lookUp(scan, report) : null;
       const counts = await database.transaction((tx) => reconcile(tx, scan, report, details));
       logger.info({ scan_id: scan.id, host_id: hostId, ...counts }, 'library.reconciled');
@@ -139,7 +142,7 @@ export function createReports(
     details: ReadonlyMap<string, StoreDetails> | null,
   ) {
     const nowMs = clock.nowMs();
-    // The app, the user or the host of the scan was deleted, and the scan with it.
+    // If the app, the user or the host of the scan was deleted, the scan was deleted too.
     if (!(await lockUserShared(tx, scan.user_id))) throw badNodeCredential();
     const parent = await lockApp(tx, scan.app_id);
     if (parent === null) throw badNodeCredential();
@@ -181,13 +184,13 @@ export function createReports(
       reported_at: nowMs,
       ...counts,
     });
-    // Another call ended it first, or it went back to pending: nothing of this call stays.
+    // A concurrent call ended the scan first, or it is pending again. The rollback removes all changes of this call.
     if (!ended) throw notClaimed();
     await noteChanges(tx, scan.user_id, changes, revoked);
     return counts;
   }
 
-  /** @returns revoked entitlements (count) */
+  /** @returns number of revoked entitlements */
   async function apply(
     tx: Tx,
     of: {
@@ -224,7 +227,7 @@ export function createReports(
     return revoked;
   }
 
-  /** Last, because it locks the version that every change of the catalog counts up. */
+  /** Call this last, because it locks the row of the catalog version, which every change of the catalog increments. */
   async function noteChanges(
     tx: Tx,
     userId: string,

@@ -6,19 +6,25 @@ import { z } from 'zod';
 import { createFetcher, type FetchPolicy, FetchRefused } from '../../platform/outgoing/guarded-fetch.ts';
 import type { StoreDetails } from './decision.ts';
 
-/** Calls of one report, and the time of each. Source: docs/apps.md, "After a scan". */
+/** Maximum calls per report, and the time limit of each call. Source: docs/apps.md, "After a scan". */
 const MAX_LOOKUPS = 40;
 const LOOKUP_MS = 10 * SECOND_MS;
-/** A store that fails so often in a row is down, and the agent waits for the answer. Chosen, not measured. */
+/**
+ * After this many consecutive failures the look-ups of a report end: the store is probably down, and the agent waits
+ * for the answer. Chosen, not measured.
+ */
 const MAX_FAILURES_IN_A_ROW = 3;
-/** A page of a title has 30 to 100 KiB. Chosen with room. */
+/** A page of a title has 30 to 100 KiB. Chosen, not measured. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
-/** Titles hardly change; the next report of another home asks about the same ones. Chosen, not measured. */
+/**
+ * Answers are cached, because titles seldom change and the next report of another home needs the same ones. Chosen, not
+ * measured.
+ */
 const KEPT_MS = 24 * HOUR_MS;
 const KEPT_TITLES = 20_000;
 const MAX_DESCRIPTION_BYTES = 2048;
 
-/** Where the details come from. No variable changes it; tests pass their own. */
+/** Server of the details. No environment variable changes it; tests pass their own. */
 export interface StoreTarget {
   policy: FetchPolicy;
   /** Base URL without a trailing slash. */
@@ -35,19 +41,19 @@ const answer = z.record(
   }),
 );
 
-/** Entities of the store's texts, which are made for pages. */
+/** HTML entities, because the store's texts are HTML. */
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };
 
 /** Details of titles from Steam's store. */
 export interface StoreLookup {
   /**
-   * Asks about the first of these titles, one after another, and remembers the answers.
-   * @returns answers by external id; a title without one was not asked about, is unknown, or the store failed
+   * Requests the details of the first of these titles, one after another, and caches the answers.
+   * @returns answers by external id; a title is missing if it was not requested, is unknown, or the store failed
    */
   find(externalIds: readonly string[]): Promise<Map<string, StoreDetails>>;
 }
 
-/** @param deps.stopping ends a running call and all later ones */
+/** @param deps.stopping aborts a running call and all later calls */
 export function createStoreLookup(deps: {
   clock: Clock;
   logger: Logger;
@@ -56,7 +62,7 @@ export function createStoreLookup(deps: {
 }): StoreLookup {
   const { clock, logger, target, stopping } = deps;
   const fetcher = createFetcher({ clock, policy: target.policy, stopping });
-  /** One call at a time for the whole service. */
+  /** The whole process makes only one call at a time. */
   const lane = pLimit(1);
   /** null: the store does not know the title. */
   const known = new LRUCache<string, { details: StoreDetails | null }>({ max: KEPT_TITLES, ttl: KEPT_MS });

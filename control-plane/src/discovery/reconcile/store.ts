@@ -2,7 +2,7 @@ import type { Executor, Tx } from '../../platform/database/index.ts';
 import type { LibraryObservationsTable } from '../../platform/database/tables/library.ts';
 import type { ObservedTitle } from './decision.ts';
 
-/** The home that a report is about, and its source of titles. */
+/** The home that a report is about, and the source of its titles. */
 export interface ScannedHome {
   userId: string;
   appId: string;
@@ -12,7 +12,7 @@ export interface ScannedHome {
 
 const BATCH = 500;
 
-/** Titles of the home before a report, by external id. */
+/** Stored titles of the home before a report, by external id. */
 export async function loadObserved(db: Executor, home: ScannedHome): Promise<Map<string, ObservedTitle>> {
   const rows = await db
     .selectFrom('library_observations')
@@ -38,7 +38,7 @@ export async function loadObservedElsewhere(db: Executor, home: ScannedHome): Pr
   return new Set(rows.map(({ external_id }) => external_id));
 }
 
-/** Stores what a report saw. */
+/** Stores the titles that a report contained. */
 export async function upsertObservations(
   tx: Tx,
   home: ScannedHome,
@@ -74,7 +74,7 @@ export async function upsertObservations(
   }
 }
 
-/** Deletes titles of the home that a complete report did not see. */
+/** Deletes titles of the home that a complete report did not contain. */
 export async function deleteObservations(
   tx: Tx,
   home: ScannedHome,

@@ -22,21 +22,24 @@ import {
   type UnpublishedRow,
 } from './store.ts';
 
-/** Characters of a note; a longer one is cut. */
+/** Longest stored note (characters); a longer note is cut. */
 const MAX_NOTE_CHARACTERS = 512;
 
-/** Decisions of administrators about the titles of a provider app. Every method throws 404 for an unknown app, 400 for no provider. */
+/**
+ * Decisions of administrators about the titles of a provider app. Every method throws 404 for an unknown app, 400 for
+ * an app that is no provider.
+ */
 export interface DiscoveryRules {
   list(appId: string): Promise<LibraryRule[]>;
   unpublished(appId: string): Promise<UnpublishedTitle[]>;
-  /** ignore also disables the tile and revokes discovery's entitlements to it. */
+  /** Stores a rule. `ignore` also disables the tile and revokes the entitlements to it that discovery granted. */
   set(
     actor: Caller,
     appId: string,
     externalId: string,
     body: Body<'libraryRules.set'>,
   ): Promise<{ rule: LibraryRule; disabled: boolean; revoked: number }>;
-  /** @throws ApiError 404 for no such rule */
+  /** @throws ApiError 404 for an unknown rule */
   remove(actor: Caller, appId: string, externalId: string, source: string): Promise<void>;
 }
 
@@ -125,7 +128,7 @@ function toUnpublished(row: UnpublishedRow): UnpublishedTitle {
     external_source,
     external_id,
     name,
-    // Such as a tile that was disabled by hand, or a title that is still downloading.
+    // Other reasons are, for example, a tile that an administrator disabled, or a title that is still downloading.
     suppressed_by: decided ?? 'other',
     users,
     last_seen_at: instant(row.last_seen_at),

@@ -31,7 +31,7 @@ export function listRules(db: Executor, appId: string): Promise<RuleRow[]> {
     .execute();
 }
 
-/** Stores a rule in place of a former one. */
+/** Stores a rule and replaces a former rule of the same title. */
 export async function putRule(tx: Tx, rule: RuleRow): Promise<void> {
   const { rule: decision, note, created_by, created_at } = rule;
   await tx
@@ -45,7 +45,7 @@ export async function putRule(tx: Tx, rule: RuleRow): Promise<void> {
     .execute();
 }
 
-/** @returns false: there is none */
+/** @returns false: the rule does not exist */
 export async function deleteRule(
   db: Executor,
   key: Pick<RuleRow, 'parent_app_id' | 'external_source' | 'external_id'>,
@@ -63,20 +63,20 @@ export async function deleteRule(
 export interface UnpublishedRow {
   external_source: string;
   external_id: string;
-  /** The greatest of all homes. */
+  /** The last name in sort order of all homes. */
   name: string;
   users: number;
   last_seen_at: number;
   rule: RuleRow['rule'] | null;
-  /** Homes whose last report was kept back by the store's answer (count). */
+  /** Number of homes whose last report did not publish the title because of the store's answer. */
   kept_by_store: number;
   has_tile: boolean;
 }
 
-/** The list has no pages. As many as one report has titles; those seen last come first. */
+/** Maximum listed titles, because the list has no pages; equal to the maximum titles of one report. */
 const MAX_UNPUBLISHED = MAX_SCAN_ENTRIES;
 
-/** Titles without an enabled tile, last seen first. */
+/** Titles without an enabled tile, those seen last come first. */
 export async function listUnpublished(db: Executor, appId: string): Promise<UnpublishedRow[]> {
   const rows = await db
     .selectFrom('library_observations as seen')

@@ -9,55 +9,56 @@ import { homeContainerPath } from '../../sessions/index.ts';
 import { providerOf } from '../rules/service.ts';
 import * as store from './store.ts';
 
-/** A claimed scan goes back to pending after this time. */
+/** After this time a claimed scan without a report becomes pending again. */
 const ABANDONED_MS = 30 * MINUTE_MS;
-/** Time after a claim in which its agent is not reminded. */
+/** A poll returns a claimed scan again only after this time. */
 const REMIND_AFTER_MS = MINUTE_MS;
-/** Retention of ended scans. */
+/** Ended scans are kept this long. */
 const KEPT_MS = 30 * DAY_MS;
 const STRANDED = 'the home is not scanned any more';
 const NOTHING_MATCHED = 'No home of the scope is scanned.';
 
-/** Steam's folders of manifests in a home: the current folder, and Steam's own link to it. */
+/** Folders with Steam's manifests in a home: the current folder, and the symbolic link that Steam creates to it. */
 const RELATIVE_ROOTS = ['.local/share/Steam/steamapps', '.steam/steam/steamapps'];
-/** Longest manifest and list of folders (bytes). */
+/** Largest manifest and largest list of library folders (bytes). */
 const MAX_MANIFEST_BYTES = 1024 * 1024;
 
-/** What one pass did, or why it did nothing. */
+/** Result of one pass: counts, or the reason why it did nothing. */
 export type PassResult =
   | { inert: string }
   | { enqueued: number; returned_abandoned: number; expired: number; pruned: number };
 
-/** Whether discovery works now. */
+/** Current state of discovery. */
 export interface ScanGate {
-  /** "": it works. */
+  /** Reason why discovery does nothing; "": it works. */
   reason: string;
-  /** null: never. */
+  /** null: scans are off. */
   intervalMs: number | null;
 }
 
 /**
  * Scans of homes.
  *
- * pending (a pass, or an administrator) → claimed (the host's poll) → reported or failed (its report). Claimed for
- * 30 min → pending again. Pending without a home that is scanned → failed. Ended for 30 days → deleted.
+ * pending (by a pass or an administrator) → claimed (by the host's poll) → reported or failed (by the host's report). A
+ * scan that is claimed for 30 min becomes pending again. A pending scan fails when its home is no longer scanned. An
+ * ended scan is deleted after 30 days.
  */
 export interface Scans {
   /**
-   * Ends pending scans of homes that are no longer scanned, and adds due scans; does nothing while discovery does not
-   * work.
-   * @param guard called first in the transaction; throws to give the work up
+   * Ends pending scans of homes that are no longer scanned, and adds due scans. Does nothing while discovery has a
+   * reason not to work.
+   * @param guard called first in the transaction; it may throw to cancel the work
    */
   pass(guard: (tx: Tx) => Promise<void>): Promise<PassResult>;
-  /** Adds scans without regard to their interval. @throws ApiError 404, 400 */
+  /** Adds scans although their interval is not over. @throws ApiError 404, 400 */
   force(actor: Caller, body: Body<'library.scan'>): Promise<Success<'library.scan'>>;
-  /** Claims scans of the host. */
+  /** Claims pending scans of the host. */
   claim(node: NodeCaller): Promise<ScanTask[]>;
 }
 
 export function createScans(platform: Platform, deps: { gate: () => Promise<ScanGate> }): Scans {
   const { activity, clock, database, logger, random } = platform;
-  /** Reasons that were logged; they are few fixed sentences. */
+  /** Reasons that were already logged; there are only a few fixed sentences. */
   const logged = new Set<string>();
 
   const withIds = (homes: readonly store.HomeKey[]) => homes.map((home) => ({ ...home, id: random.uuid() }));
@@ -95,7 +96,7 @@ export function createScans(platform: Platform, deps: { gate: () => Promise<Scan
     },
 
     async claim({ hostId, bootId }) {
-      // Homes of people are not read while the administrators have discovery off.
+      // The homes of people must not be read while discovery is switched off.
       if ((await deps.gate()).reason !== '') return [];
       const nowMs = clock.nowMs();
       const limit = MAX_SCANS_PER_POLL;

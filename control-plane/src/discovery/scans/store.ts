@@ -11,7 +11,7 @@ export interface HomeKey {
   host_id: string;
 }
 
-/** Restricts a scan by hand; null: not restricted. */
+/** Restricts a manual scan to an app or a user; null: no restriction. */
 export interface ScanScope {
   appId: string | null;
   userId: string | null;
@@ -21,7 +21,10 @@ const OPEN = ['pending', 'claimed'] as const;
 const ENDED = ['reported', 'failed'] as const;
 const BATCH = 500;
 
-/** A home is scanned if it is kept, is a directory, and has a known user, a known host and an app with a library. */
+/**
+ * A home is scanned if it is not due for collection, is a directory, and has a user, a host and an app with a library
+ * provider.
+ */
 const isScanned = (eb: ExpressionBuilder<Schema, 'storage_homes' | 'apps'>) =>
   eb.and([
     eb('storage_homes.gc_after', 'is', null),
@@ -35,7 +38,7 @@ const isScanned = (eb: ExpressionBuilder<Schema, 'storage_homes' | 'apps'>) =>
 const scannedHomes = (db: Executor) =>
   db.selectFrom('storage_homes').innerJoin('apps', 'apps.id', 'storage_homes.app_id').where(isScanned);
 
-/** Whether the home of a scan is scanned still. */
+/** Whether the home of a scan is still scanned. */
 const hasScannedHome = (eb: ExpressionBuilder<Schema, 'library_scans'>) =>
   eb.exists(
     eb
@@ -54,7 +57,7 @@ const homeKeys = (db: Executor) =>
     .orderBy('storage_homes.id')
     .$narrowType<HomeKey>();
 
-/** All homes of the scope. */
+/** All scanned homes in the scope. */
 export function listHomes(db: Executor, scope: ScanScope): Promise<HomeKey[]> {
   let query = homeKeys(db);
   if (scope.appId !== null) query = query.where('storage_homes.app_id', '=', scope.appId);
@@ -63,8 +66,8 @@ export function listHomes(db: Executor, scope: ScanScope): Promise<HomeKey[]> {
 }
 
 /**
- * Homes that have titles from earlier scans, and no record any more.
- * @param only null: all of them
+ * Homes with titles from earlier scans whose home record no longer exists.
+ * @param only null: all homes
  */
 export async function listGoneHomes(
   db: Executor,
@@ -100,7 +103,7 @@ export async function listGoneHomes(
 }
 
 /**
- * Homes without an open scan whose last report belongs to a scan that was made at the time or before. A scan dated in
+ * Homes that have no open scan, and whose last reported scan was created at or before `madeUntilMs`. A scan dated in
  * the future was stored while the clock was ahead, and is ignored.
  */
 export function listDueHomes(
@@ -173,7 +176,8 @@ const NEW_SCAN = {
 } as const;
 
 /**
- * Returns scans to pending that were claimed so long ago, or by a clock that was so far ahead.
+ * Sets claimed scans to pending again if they were claimed longer than `afterMs` ago, or as far in the future (by a
+ * clock that was ahead).
  * @returns changed rows (count)
  */
 export async function returnAbandoned(
@@ -199,7 +203,7 @@ export async function returnAbandoned(
   return ids.length;
 }
 
-/** Ends pending scans whose home is not scanned any more. @returns changed rows (count) */
+/** Ends pending scans whose home is no longer scanned. @returns changed rows (count) */
 export async function failStranded(tx: Tx, error: string, nowMs: number): Promise<number> {
   const query = tx
     .selectFrom('library_scans')
@@ -218,7 +222,7 @@ export async function failStranded(tx: Tx, error: string, nowMs: number): Promis
   return ids.length;
 }
 
-/** Deletes scans that ended at the time or before. @returns deleted rows (count) */
+/** Deletes scans that ended at or before the given time. @returns deleted rows (count) */
 export async function deleteEnded(tx: Tx, endedUntilMs: number): Promise<number> {
   const { numDeletedRows } = await tx
     .deleteFrom('library_scans')
@@ -228,7 +232,7 @@ export async function deleteEnded(tx: Tx, endedUntilMs: number): Promise<number>
   return Number(numDeletedRows);
 }
 
-/** A scan with what its agent needs. */
+/** A scan with the fields that its agent needs. */
 export interface ClaimedScan {
   id: string;
   ref: string;
@@ -255,7 +259,7 @@ const tasksOf = (db: Executor) =>
     .orderBy('library_scans.created_at')
     .orderBy('library_scans.id');
 
-/** Scans that this agent process claimed at the time or before and has not reported, oldest first. */
+/** Scans that this agent process claimed at or before `untilMs` and has not reported, oldest first. */
 export function listClaimed(
   tx: Tx,
   claim: { hostId: string; bootId: string; untilMs: number; limit: number },
@@ -269,7 +273,7 @@ export function listClaimed(
     .execute();
 }
 
-/** Claims pending scans of the host, oldest first; those that another call is claiming are skipped. */
+/** Claims pending scans of the host, oldest first; scans that another call is claiming are skipped. */
 export async function claimPending(
   tx: Tx,
   claim: { hostId: string; bootId: string | null; nowMs: number; limit: number },
@@ -300,7 +304,7 @@ export async function claimPending(
   return tasks;
 }
 
-/** The scan, if it is this host's. */
+/** The scan, if it belongs to this host; otherwise null. */
 export async function findScanOfHost(db: Executor, id: string, hostId: string): Promise<ScanRow | null> {
   const row = await db
     .selectFrom('library_scans')
@@ -311,7 +315,7 @@ export async function findScanOfHost(db: Executor, id: string, hostId: string): 
   return row ?? null;
 }
 
-/** Ends a claimed scan. @returns false: it is not claimed any more */
+/** Ends a claimed scan. @returns false: the scan is no longer claimed */
 export async function endScan(
   db: Executor,
   id: string,
@@ -326,7 +330,7 @@ export async function endScan(
   return numUpdatedRows > 0n;
 }
 
-/** Tiles that the kept scans of the person's homes of an app created (count). */
+/** Number of tiles that the kept scans of the person's homes of an app created. */
 export async function countCreatedTiles(
   tx: Tx,
   { user_id, app_id }: Pick<HomeKey, 'user_id' | 'app_id'>,
@@ -340,7 +344,7 @@ export async function countCreatedTiles(
   return Number(row?.created ?? 0);
 }
 
-/** Scans by state (counts). */
+/** Number of scans by state. */
 export async function countScans(db: Executor): Promise<Record<ScanRow['state'], number>> {
   const counts = { pending: 0, claimed: 0, reported: 0, failed: 0 };
   const rows = await db
@@ -352,7 +356,7 @@ export async function countScans(db: Executor): Promise<Record<ScanRow['state'],
   return counts;
 }
 
-/** Ended scans with names, newest first. */
+/** Ended scans with the names of user, app and host, newest first. */
 export function listEnded(
   db: Executor,
   limit: number,
@@ -370,7 +374,7 @@ export function listEnded(
     .execute();
 }
 
-/** End of the newest scan with a report, epoch milliseconds; null: none. */
+/** End of the newest scan with a report, epoch milliseconds; null: no scan was reported. */
 export async function loadLastReportAt(db: Executor): Promise<number | null> {
   const row = await db
     .selectFrom('library_scans')

@@ -3,13 +3,13 @@ import { FULLY_INSTALLED, type ScanTask } from '@footlight/protocol/agent';
 import type { DatabaseTarget } from '../../platform/database/index.ts';
 import { type Answer, addHost, createTestApp, type Person, type TestApp } from '../../testing/index.ts';
 
-/** A host whose agent calls by HTTP. */
+/** A host whose agent calls the service over HTTP. */
 export interface TestHost {
   id: string;
   name: string;
-  /** @param bootId process of the agent; null: it names none */
+  /** @param bootId boot id of the agent process; null: the agent sends none */
   call(method: string, path: string, body?: unknown, bootId?: string | null): Promise<Answer>;
-  /** Claims scans. */
+  /** Claims pending scans of the host. */
   poll(bootId?: string | null): Promise<ScanTask[]>;
 }
 
@@ -21,16 +21,16 @@ export interface DiscoveryWorld {
   readonly hostA: TestHost;
   readonly hostB: TestHost;
   readonly providerId: string;
-  /** Calls as the administrator. */
+  /** Calls the API as the administrator. */
   admin(method: string, path: string, body?: unknown): Promise<Answer>;
   /** Adds a home of the provider app. */
   addHome(person: Person, host: TestHost, more?: object): Promise<string>;
-  /** Queues a scan of every home by hand. */
+  /** Queues a manual scan of every home. */
   force(body?: object): Promise<Answer>;
   report(host: TestHost, scanId: string, titles: readonly Title[], more?: object): Promise<Answer>;
-  /** One whole scan of the only home of a host. @returns the answer to the report */
+  /** Runs one complete scan of the only home of a host. @returns the answer to the report */
   scan(host: TestHost, titles: readonly Title[], more?: object): Promise<Answer>;
-  /** Apps in the person's list, by name. */
+  /** Names of the apps in the person's list, sorted. */
   seenBy(person: Person): Promise<string[]>;
   tiles(): Promise<{ id: string; name: string; external_id: string; enabled: number; origin: string }[]>;
   close(): Promise<void>;
@@ -121,7 +121,7 @@ export async function openDiscoveryWorld(
         ...more,
       }),
     async scan(host, titles, more) {
-      // Scans of one moment have no order.
+      // Advance the clock, because scans with the same time have no order.
       await app.clock.advance(1);
       await world.force();
       const [task] = await host.poll();

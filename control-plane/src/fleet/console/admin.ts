@@ -25,7 +25,7 @@ export class ConsoleAdmin {
   }
 
   /**
-   * Stores the change and tells the agent, or does neither.
+   * Stores the change, then sends it to the agent. If the change is refused, nothing is stored or sent.
    * @throws ApiError 404; 400 for an invalid combination, or for a display, app or account that does not exist
    */
   async update(id: string, patch: ConsolePatch, actorUserId: string): Promise<HostConsole> {

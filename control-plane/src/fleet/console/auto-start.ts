@@ -1,9 +1,8 @@
 /**
  * Decides when the console of a host starts and ends its app.
  *
- * Pure: facts, the record of earlier attempts and the time in, one step out. The caller reports the result of the
- * step by `refused`, `ended` or `reported`.
- * Source: docs/hosts.md, "Automatic start".
+ * Pure: the functions receive facts, the record of earlier attempts and the time, and return one step. The caller
+ * reports the result of the step by `refused`, `ended` or `reported`. Source: docs/hosts.md, "Automatic start".
  */
 
 import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
@@ -13,33 +12,34 @@ import type { ConsoleCapabilities, ConsoleConfig } from '@footlight/protocol/age
 const FIRST_WAIT_MS = 2 * SECOND_MS;
 const LONGEST_WAIT_MS = MINUTE_MS;
 /**
- * A session that ends sooner is a quick end. Quick ends stop the retries. 30 s: docs/hosts.md, "Automatic start".
+ * A session that ends sooner counts as a quick end. Too many quick ends stop the retries. 30 s: docs/hosts.md,
+ * "Automatic start".
  */
 const QUICK_MS = 30 * SECOND_MS;
 /** With waits of 2, 4, 8, 16, 32 and 60 s, an app that cannot start is tried for two minutes. */
 const QUICK_ENDS = 6;
 
 export interface ConsoleFacts {
-  /** null: never set. */
+  /** null: no configuration was ever stored. */
   config: ConsoleConfig | null;
   capabilities: ConsoleCapabilities;
   /** The agent is connected and has reported its capabilities on this connection. */
   isReported: boolean;
   /** The host accepts sessions: online, with known GPUs and the feature `console`. */
   isPlaceable: boolean;
-  /** The live session of this console; null: none. */
+  /** The live session of this console; null: there is no live session. */
   sessionId: string | null;
   /** The session was already asked to stop. */
   isStopping: boolean;
 }
 
-/** Attempts since the last session that lived long enough. */
+/** Attempts since the last session that lived at least QUICK_MS. */
 export interface ConsoleAttempts {
-  /** Consecutive refused launches and ended sessions; each doubles the wait. */
+  /** Consecutive refused launches and ended sessions; each one doubles the wait before the next attempt. */
   inRow: number;
   /** Consecutive quick ends. */
   quickEnds: number;
-  /** No attempt before this monotonic time (ms). */
+  /** Monotonic time (ms) of the earliest next attempt. */
   notBeforeMs: number;
 }
 
@@ -54,7 +54,7 @@ export type ConsoleStep =
 /** @param nowMs monotonic milliseconds */
 export function decideConsole(facts: ConsoleFacts, attempts: ConsoleAttempts, nowMs: number): ConsoleStep {
   const { config, sessionId } = facts;
-  // The last report of an offline host is no reason to end a session.
+  // The last report of an offline host may be outdated, so it must not end a session.
   if (!facts.isReported) return { kind: 'rest', why: 'offline' };
   const on = config?.enabled ? config : null;
   const hasDisplay = on !== null && isDisplayConnected(on, facts.capabilities);
@@ -81,7 +81,7 @@ export function decideConsole(facts: ConsoleFacts, attempts: ConsoleAttempts, no
   };
 }
 
-/** The launch was refused. No session died, so retries have no limit. */
+/** The launch was refused. No session failed, so the number of retries has no limit. */
 export function refused(attempts: ConsoleAttempts, nowMs: number): ConsoleAttempts {
   return later(attempts, attempts.quickEnds, nowMs);
 }
@@ -91,7 +91,7 @@ export function ended(attempts: ConsoleAttempts, livedMs: number, nowMs: number)
   return livedMs < QUICK_MS ? later(attempts, attempts.quickEnds + 1, nowMs) : later(NO_ATTEMPTS, 0, nowMs);
 }
 
-/** A capacity report arrived: the cause of the quick ends may be repaired. */
+/** A capacity report arrived. The cause of the quick ends may be repaired, so attempts start again. */
 export function reported(attempts: ConsoleAttempts): ConsoleAttempts {
   return attempts.quickEnds >= QUICK_ENDS ? NO_ATTEMPTS : attempts;
 }

@@ -1,10 +1,10 @@
 import type { ConsoleCapabilities, ConsoleConfig } from '@footlight/protocol/agent';
 import { type ConsolePatch, consoleDefaults } from '@footlight/protocol/rest';
 
-/** Agent feature for sessions on a console. */
+/** Name of the agent feature that allows sessions on a console. */
 export const CONSOLE_FEATURE = 'console';
 
-/** Capabilities of a host without a report. */
+/** Capabilities of a host that has not reported any. */
 export const NO_CAPABILITIES: ConsoleCapabilities = {
   connectors: [],
   outputs: [],
@@ -12,22 +12,25 @@ export const NO_CAPABILITIES: ConsoleCapabilities = {
   input_devices: [],
 };
 
-/** The stored configuration after a request: null resets a field to its default, a missing field is kept. */
+/**
+ * The stored configuration after a request: null resets a field to its default, and a missing field keeps its value.
+ */
 export function changeConsole(stored: ConsoleConfig, patch: ConsolePatch): ConsoleConfig {
   const given = Object.entries(patch).filter(([, value]) => value !== undefined);
   const values = given.map(([key, value]) => [key, value ?? consoleDefaults[key as keyof ConsoleConfig]]);
   return { ...stored, ...Object.fromEntries(values) };
 }
 
-/** Keys whose value differs. */
+/** Keys whose values differ. */
 export function changedKeys(before: ConsoleConfig, after: ConsoleConfig): string[] {
   const keys = Object.keys(consoleDefaults) as (keyof ConsoleConfig)[];
   return keys.filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
 }
 
 /**
- * Why a configuration cannot be used on this host. Combinations are checked on the result. Existence on the host is
- * checked only for fields in the request, so an unplugged display does not block other changes.
+ * Why a configuration cannot be used on this host. Combinations of fields are checked in the resulting configuration.
+ * Only fields in the request must name something that exists on the host, so an unplugged display does not block other
+ * changes.
  * @param config the result of the patch
  * @returns a sentence for the administrator, or null
  */

@@ -21,7 +21,7 @@ import {
 } from './auto-start.ts';
 import { CONSOLE_FEATURE, NO_CAPABILITIES } from './config.ts';
 
-/** Retry delay after a failed decision, because no further change may come to trigger the next one. */
+/** Retry delay after a failed decision, because possibly no later change triggers the next decision. */
 const RETRY_MS = 5 * SECOND_MS;
 
 export interface ConsoleLaunch {
@@ -35,27 +35,27 @@ export interface ConsoleLaunch {
 export interface ConsoleSession {
   id: string;
   isStopping: boolean;
-  /** Time from launch to end (ms); null while it lives. */
+  /** Time from launch to end (ms); null while the session lives. */
   livedMs: number | null;
 }
 
 /** Session operations for consoles. */
 export interface ConsoleSessions {
-  /** The newest console session of a host, ended or not; null: none. */
+  /** The newest console session of a host, ended or not; null: the host never had one. */
   newest(hostId: string): Promise<ConsoleSession | null>;
   /** Launches with all checks except the VRAM veto. @returns the session's id @throws ApiError the refusal */
   launch(request: ConsoleLaunch): Promise<string>;
   /** Stops a session. An offline host gets the command when it reconnects. */
   stop(sessionId: string, reason: SessionEndReason): Promise<void>;
-  /** Calls back after each state change. */
+  /** Calls `changed` after each state change of the session. */
   watch(sessionId: string, changed: () => void): Subscription;
 }
 
 interface Display {
-  /** The agent has reported on the present connection. */
+  /** The agent has reported on the current connection. */
   isReported: boolean;
   attempts: ConsoleAttempts;
-  /** The last live session; its end is counted once. */
+  /** The last live session, stored so that its end is counted only once. */
   sessionId: string | null;
   watch: { sessionId: string; subscription: Subscription } | null;
   timer: Timer | null;
@@ -64,9 +64,9 @@ interface Display {
 }
 
 /**
- * Starts and ends console sessions by the rule in auto-start.ts. Decides again at each capacity report, each change
- * of a configuration or session, and after each wait. Decisions for one host are serialized; hosts do not wait for
- * each other. With several replicas the one with the host's link decides.
+ * Starts and ends console sessions by the rule in auto-start.ts. It decides again at each capacity report, at each
+ * change of a configuration or session, and after each wait. Decisions for one host are serialized; different hosts do
+ * not wait for each other. With several replicas, the replica with the host's link decides.
  *
  * Owns one entry with timer and subscriptions for each host with a console, until `close`.
  */
@@ -107,17 +107,17 @@ export class ConsoleStarter {
     }
     const known = this.#displays.get(hostId);
     if (what === 'lost') {
-      // Another replica may have lost an older link of the host.
+      // Ignored while this replica has the host's link, because another replica may have lost an older link.
       if (known !== undefined && !this.#links.holds(hostId)) known.isReported = false;
       return;
     }
-    // Most hosts have no console; a reconnecting fleet must not cause a query for each of them.
+    // Most hosts have no console, and a reconnecting fleet must not cause one query per host.
     if (known === undefined && !(what === 'reported' && change.canConsole)) return;
     const display = known ?? this.#add(hostId);
     if (what === 'reported') {
       display.isReported = true;
       display.attempts = reported(display.attempts);
-      // Without a configuration no session was started; a later configuration is announced.
+      // Without a configuration no session was started. A configuration that is stored later triggers its own decision.
       if (!change.hasConsole) return;
     }
     this.#enqueue(hostId, display);
@@ -150,7 +150,7 @@ export class ConsoleStarter {
     display.timer?.cancel();
     display.timer = null;
     const host = await hostById(this.#platform.database.db, hostId);
-    // Without a configuration no session was started.
+    // Without a configuration no session was started, so there is nothing to decide.
     if (host === undefined || host.console_config === null) return;
     const session = await this.#sessions.newest(hostId);
     const link = await this.#agents.link(hostId);

@@ -1,18 +1,18 @@
 import { isWireUuid } from '@footlight/protocol';
 import { ENROLL_ID_PATTERN, NODE_NAME_PATTERN } from '@footlight/protocol/agent';
 
-/** Credential of a node from its request headers. */
+/** Credential of a node, read from its request headers. */
 export type NodeCredential = {
   nodeName: string;
   /** null: the agent did not send its process id. */
   bootId: string | null;
 } & (
   | { kind: 'secret'; secret: string }
-  /** enrollId identifies a repeated enrollment of the same agent; null: not sent. */
+  /** enrollId identifies a repeated enrollment of the same agent; null: the agent sent none. */
   | { kind: 'enroll'; token: string; enrollId: string | null }
 );
 
-/** Tokens and secrets have 43 characters; a longer header is not looked up. */
+/** Tokens and secrets have 43 characters; a longer credential is refused without a look-up. */
 const MAX_CREDENTIAL_LENGTH = 512;
 const AUTHORIZATION = /^(bearer|enroll) +([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?) *$/i;
 
@@ -21,7 +21,7 @@ type Headers = Record<string, string | string[] | undefined>;
 /**
  * Reads the node credential from request headers.
  * @param headers lower-case names, as Node provides them
- * @returns null when a part is missing or malformed; callers answer as to a wrong secret
+ * @returns null when a part is missing or malformed; callers then answer as if the secret were wrong
  */
 export function readNodeCredential(headers: Headers): NodeCredential | null {
   const nodeName = headers['x-service-node'];
@@ -54,9 +54,9 @@ export interface EnrollmentFacts {
   enrollId: string | null;
   /** null: no token has this value. */
   token: { kind: 'fixed' } | { kind: 'one_use'; row: OneUseToken } | null;
-  /** null: no record has this name. counts: its agent has reported its capacity. */
+  /** null: no record has this name. counts: the host's agent has reported its capacity before. */
   host: { counts: boolean } | null;
-  /** A connection of this name is open, registered or in its handshake. */
+  /** A connection of this name is open: it is registered or in its handshake. */
   live: boolean;
   nowMs: number;
 }
@@ -68,10 +68,10 @@ export type EnrollmentDecision =
   | { kind: 'enroll'; tokenId: string | null; mintedForName: boolean };
 
 /**
- * Decides whether a token may enroll a name. Any token may create a record, or take over one that never reported. A
- * record that counts needs a token that was minted for its name.
- * Pure. The caller binds the token by a conditional update, because another agent may have bound it first.
- * Source: docs/hosts.md, "Enrollment tokens".
+ * Decides whether a token may enroll a name. Any token may create a host record, or take over a record whose agent
+ * never reported its capacity. After the first report only a token that was minted for the host's name can take over
+ * its record. Pure. The caller binds the token by a conditional update, because another agent may have bound the token
+ * first. Source: docs/hosts.md, "Enrollment tokens".
  */
 export function decideEnrollment(facts: EnrollmentFacts): EnrollmentDecision {
   const { token, host, nodeName } = facts;

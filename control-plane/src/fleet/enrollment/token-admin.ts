@@ -13,7 +13,7 @@ import { deleteToken, insertToken, listTokens } from './token-store.ts';
 export interface TokenRequest {
   note?: string | undefined;
   ttl_seconds: number;
-  /** The only name that the token enrolls; it may take over the record of that name. */
+  /** The only host name that the token can enroll; the token can also take over the existing record of that name. */
   node_name?: string | undefined;
 }
 
@@ -22,14 +22,14 @@ export interface MintedEnrollment {
   /** The token text. No other answer contains it. */
   token: string;
   expires_at: string;
-  /** The line to run on the new host. */
+  /** The shell command to run on the new host. */
   command: string;
 }
 
-/** How the minting administrator reached this service. The new host uses the same way. */
+/** How the administrator's request reached this service. The new host uses the same address. */
 export interface MintedFrom {
   host: string | undefined;
-  /** Over this service's own TLS, without a proxy. */
+  /** The request used this service's own TLS, without a proxy. */
   ownTls: boolean;
 }
 
@@ -84,7 +84,7 @@ export class TokenAdmin {
     return (await listTokens(this.#platform.database.db)).map(tokenView);
   }
 
-  /** Hosts that enrolled with the token stay. @throws ApiError 404 */
+  /** Deletes a token. Hosts that enrolled with it stay. @throws ApiError 404 */
   async delete(id: string, actorUserId: string): Promise<void> {
     const deleted = await deleteToken(this.#platform.database.db, id);
     if (deleted === undefined) throw new ApiError('not_found', { message: 'There is no such token.' });

@@ -10,9 +10,9 @@ export function tokenByHash(db: Executor, tokenHash: string): Promise<Enrollment
 }
 
 /**
- * Binds a one-use token to the agent that presents it, or spends it if the agent sent no enroll id. One conditional
- * update, so one of several concurrent agents wins.
- * @returns false: another agent was first, or the token has expired
+ * Binds a one-use token to the agent that presents it, or spends the token if the agent sent no enroll id. This is one
+ * conditional update, so only one of several concurrent agents succeeds.
+ * @returns false: another agent has bound the token, or it has expired
  */
 export async function bindToken(
   db: Executor,
@@ -48,7 +48,10 @@ export async function bindToken(
   return result.numUpdatedRows > 0n;
 }
 
-/** Stores the record that a spent token created or took over. A token that may still be repeated shows no record. */
+/**
+ * Stores which host record a spent token created or took over. A token that its agent may still repeat stores no
+ * record.
+ */
 export async function nameTokenHost(tx: Tx, id: string, hostId: string): Promise<void> {
   await tx
     .updateTable('enrollment_tokens')
@@ -58,7 +61,7 @@ export async function nameTokenHost(tx: Tx, id: string, hostId: string): Promise
     .execute();
 }
 
-/** The host connected with the secret from this token: spend the token. */
+/** Spends the token, because the host has connected with the secret that the token gave it. */
 export async function spendToken(tx: Tx, id: string, hostId: string, nowMs: number): Promise<void> {
   await tx
     .updateTable('enrollment_tokens')

@@ -56,7 +56,7 @@ export class HostAdmin {
     return view!;
   }
 
-  /** By index; empty while the detection is not ok. @throws ApiError 404 */
+  /** The host's GPUs, sorted by index; empty while the capacity detection is not ok. @throws ApiError 404 */
   async gpus(id: string): Promise<Gpu[]> {
     const { db } = this.#platform.database;
     const host = requireHost(await hostById(db, id));
@@ -65,15 +65,14 @@ export class HostAdmin {
     return (await gpusOf(db, [id])).filter((gpu) => bool(gpu.reported)).map((gpu) => gpuView(gpu, loads));
   }
 
-  /** How busy a host was in the last minutes. @throws ApiError 404; 503 when its replica does not answer */
+  /** Load samples of a host's last minutes. @throws ApiError 404; 503 when the replica with its link does not answer */
   async load(id: string): Promise<HostLoad> {
     requireHost(await hostById(this.#platform.database.db, id));
     return { host_id: id, samples: await this.#agents.load(id) };
   }
 
   /**
-   * Stops new placements. With force, asks the host's sessions to stop, for some seconds and regardless of the
-   * result.
+   * Stops new placements. With force, sends a stop to the host's sessions and waits some seconds; failures are ignored.
    * @throws ApiError 404
    */
   async drain(id: string, force: boolean, actorUserId: string): Promise<Host> {
@@ -92,8 +91,9 @@ export class HostAdmin {
   }
 
   /**
-   * Deletes a host with its GPUs and ended sessions. Its homes lose their host; the files stay on the machine.
-   * @throws ApiError 404; 409 while its agent is connected, it is not offline, or it has sessions
+   * Deletes a host with its GPUs and ended sessions. Its home records then refer to no host; their files stay on the
+   * machine.
+   * @throws ApiError 404; 409 while its agent is connected, while it is not offline, or while it has live sessions
    */
   async delete(id: string, actorUserId: string): Promise<void> {
     const { bus, database } = this.#platform;
@@ -103,7 +103,7 @@ export class HostAdmin {
       if (isConnected || host.status !== 'offline') {
         throw new ApiError('conflict', { message: 'The host is connected; stop its agent first.' });
       }
-      // Waits for a launch that holds one of its GPUs, and then sees the session.
+      // The lock waits for a concurrent launch on one of the host's GPUs, so the check below sees its session.
       await lockForRemoval(tx, 'hosts', [id]);
       if ((await this.#links.handlers.countLiveSessions(tx, id)) > 0) {
         throw new ApiError('conflict', { message: 'Sessions are still on this host.' });
@@ -121,8 +121,8 @@ export class HostAdmin {
 
   /**
    * Restarts the agent, which ends its sessions.
-   * @throws ApiError 404; 409 for a host that is offline or cannot get the message, restart_required for a host with
-   * sessions
+   * @throws ApiError 404; 409 for a host that is offline or does not accept the message; 409 restart_required for a
+   *   host with sessions
    */
   async restart(id: string, confirmed: boolean, actorUserId: string): Promise<void> {
     const { database } = this.#platform;

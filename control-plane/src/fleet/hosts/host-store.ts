@@ -10,7 +10,7 @@ export function hostById(db: Executor, id: string): Promise<HostsTable | undefin
   return db.selectFrom('hosts').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
-/** Hosts by status; a status without a host is missing. */
+/** Number of hosts by status; a status without hosts is missing. */
 export async function countHosts(db: Executor): Promise<ReadonlyMap<string, number>> {
   const rows = await db
     .selectFrom('hosts')
@@ -20,7 +20,7 @@ export async function countHosts(db: Executor): Promise<ReadonlyMap<string, numb
   return new Map(rows.map(({ status, count }) => [status, Number(count)]));
 }
 
-/** Encode slots of the GPUs of online hosts. */
+/** Number of encode slots on the GPUs of online hosts. */
 export async function countSlots(db: Executor): Promise<{ total: number; used: number }> {
   const row = await db
     .selectFrom('gpus')
@@ -39,7 +39,7 @@ const NODE_COLUMNS = ['id', 'node_name', 'secret_hash', 'next_secret_hash', 'enr
 /** Columns that authenticate a node. */
 export type NodeCredentials = Pick<HostsTable, (typeof NODE_COLUMNS)[number]>;
 
-/** By name; unknown names are missing. */
+/** Credentials by node name; unknown names are missing. */
 export async function nodeCredentials(
   db: Executor,
   names: readonly string[],
@@ -65,10 +65,13 @@ const CLAIMED_COLUMNS = [
   'settings_overrides',
   'console_config',
 ] as const;
-/** Columns that a registration needs. Few, because a reconnecting fleet reads them thousands of times at once. */
+/** Columns that a registration needs. Only few, because a reconnecting fleet reads thousands of rows at once. */
 export type ClaimedHost = Pick<HostsTable, (typeof CLAIMED_COLUMNS)[number]>;
 
-/** Reads registering hosts and locks their rows until the transaction ends. By id; deleted ones are missing. */
+/**
+ * Reads registering hosts and locks their rows until the transaction ends. The result is keyed by id; deleted hosts are
+ * missing.
+ */
 export async function claimHosts(tx: Tx, ids: readonly string[]): Promise<Map<string, ClaimedHost>> {
   const hosts =
     ids.length === 0
@@ -121,10 +124,10 @@ const LISTED_COLUMNS = [
   'readiness_reported_at',
   'created_at',
 ] as const;
-/** Columns of a list. Without those that a host may fill with a megabyte and no list shows. */
+/** Columns that a list shows. Columns that can contain up to a megabyte per host are excluded. */
 export type ListedHost = Pick<HostsTable, (typeof LISTED_COLUMNS)[number]>;
 
-/** Newest first, after `after`. One extra row shows that another page exists. */
+/** Hosts that follow `after`, newest first. One extra row shows that another page exists. */
 export function listHosts(db: Executor, limit: number, after: PageKey | null): Promise<ListedHost[]> {
   let query = db.selectFrom('hosts').select(LISTED_COLUMNS);
   if (after !== null) query = query.where(isAfter('hosts', after));
@@ -139,7 +142,8 @@ export function listHosts(db: Executor, limit: number, after: PageKey | null): P
 export type StoredCapacityRow = HostCapacity & Pick<HostsTable, 'id' | 'console_config'>;
 
 /**
- * Reads capacity and console configuration, and locks the hosts' rows until the transaction ends. By id.
+ * Reads capacity and console configuration, and locks the hosts' rows until the transaction ends. The result is sorted
+ * by id.
  * @param hostIds at least one
  */
 export async function lockCapacities(
@@ -161,12 +165,12 @@ const writeCapacity = (db: Executor, values: HostCapacity & { id: string }) => {
   return db.updateTable('hosts').set(columns).where('id', '=', values.id).execute();
 };
 
-/** All GPU rows of hosts, reported or not, by index. @param hostIds at least one */
+/** All GPU rows of these hosts, also those not in the last report, sorted by index. @param hostIds at least one */
 export function gpusOf(db: Executor, hostIds: readonly string[]): Promise<GpusTable[]> {
   return db.selectFrom('gpus').selectAll().where('host_id', 'in', hostIds).orderBy('gpu_index').execute();
 }
 
-/** The reported GPUs of these hosts, by host and index. */
+/** The reported GPUs of these hosts, sorted by host and index. */
 export async function reportedGpus(db: Executor, hostIds: readonly string[]): Promise<GpusTable[]> {
   if (hostIds.length === 0) return [];
   return db
@@ -205,9 +209,9 @@ interface RegisteredRow {
 }
 
 /**
- * Stores registrations: resets everything that older connections reported about the hardware.
- * @param hosts at least one, each once
- * @param capacityReason until the first capacity report of the connection
+ * Stores registrations, and resets everything that older connections reported about the hardware.
+ * @param hosts at least one; each host occurs once
+ * @param capacityReason stored until the first capacity report of the connection
  */
 export async function storeRegistered(
   tx: Tx,
@@ -250,17 +254,17 @@ export async function storeRegistered(
   ]);
 }
 
-/** What the report of one host changes. */
+/** The changes from the capacity report of one host. */
 export interface CapacityChange {
   stored: StoredCapacityRow;
   plan: CapacityPlan;
-  /** Ids for the GPUs that the plan inserts, by index. */
+  /** Ids of the GPU rows that the plan inserts, by GPU index. */
   newIds: ReadonlyMap<number, string>;
 }
 
 /**
- * Stores what reports change. Hosts with the same change share a statement, because the reports of a reconnecting fleet
- * mostly change nothing.
+ * Stores the changes from capacity reports. Hosts with the same change share a statement, because the reports of a
+ * reconnecting fleet mostly change nothing.
  * @param changes of rows that this transaction has read and locked, each host once
  */
 export async function applyCapacities(
@@ -352,7 +356,7 @@ async function applyGpus(tx: Tx, { stored, plan, newIds }: CapacityChange, nowMs
   }
 }
 
-/** Marks the host offline, unless a newer connection registered. */
+/** Marks the host offline, unless a newer connection is registered. */
 export async function markOffline(db: Executor, hostId: string, connectionId: string): Promise<void> {
   await db
     .updateTable('hosts')
@@ -363,7 +367,7 @@ export async function markOffline(db: Executor, hostId: string, connectionId: st
     .execute();
 }
 
-/** Stores whether the agent of this connection was told to restart, unless a newer connection registered. */
+/** Stores whether the agent of this connection was told to restart, unless a newer connection is registered. */
 export async function setPendingRestart(
   db: Executor,
   hostId: string,
@@ -400,11 +404,11 @@ export function listPresence(db: Executor): Promise<PresenceRow[]> {
   return db.selectFrom('hosts').select(['id', 'status', 'connection_id', 'last_heartbeat_at']).execute();
 }
 
-/** At boot: no socket of a former process is open. */
+/** Called at boot, when no agent can be connected yet. */
 export async function markAllOffline(database: Database): Promise<void> {
   await database.transaction(async (tx) => {
     const online = tx.selectFrom('hosts').select('id').where('status', '!=', 'offline').orderBy('id');
-    // Another process may be writing heartbeats of these hosts.
+    // Lock first, because another process may be writing heartbeats of these hosts.
     await online.forNoKeyUpdate().execute();
     await tx.updateTable('hosts').set({ status: 'offline' }).where('status', '!=', 'offline').execute();
   });

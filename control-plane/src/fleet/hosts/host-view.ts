@@ -4,7 +4,7 @@ import type { EnrollmentTokensTable, GpusTable, HostsTable } from '../../platfor
 import type { GpuLoad } from '../fleet.ts';
 import type { ListedHost } from './host-store.ts';
 
-/** Sums up one host's loads; `gpuId` restricts them to one GPU. */
+/** Sums up the loads of one host, or of one GPU if `gpuId` is given. */
 function sumLoads(
   loads: readonly GpuLoad[],
   hostId: string,
@@ -22,7 +22,7 @@ function sumLoads(
 
 /**
  * Capacity and load of a host, computed from its reported GPUs.
- * @param staleAfterMs age at which a VRAM sample no longer counts
+ * @param staleAfterMs age from which a VRAM sample is ignored
  * @returns null without reported GPUs or with a detection that is not ok
  */
 export function hostCapacity(

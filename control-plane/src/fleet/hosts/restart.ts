@@ -5,7 +5,7 @@ import { hostById, setPendingRestart } from './host-store.ts';
 
 /**
  * A restart ends the host's sessions, so it needs a confirmation.
- * @param live sessions that hold a slot of the host
+ * @param live number of sessions that use a slot of the host
  * @throws ApiError 409 restart_required with that number
  */
 export function requireRestartConfirmed(live: number, confirmed: boolean): void {
@@ -13,8 +13,8 @@ export function requireRestartConfirmed(live: number, confirmed: boolean): void 
 }
 
 /**
- * Tells the agent to restart. pending_restart is set before the message is sent, because the agent may register again
- * before its answer is handled; a registration clears it.
+ * Sends the agent a restart message. pending_restart is set before, because the agent may register again before its
+ * answer is handled, and the registration clears pending_restart.
  * @returns whether the agent accepted the message
  */
 export async function restartAgent(

@@ -1,7 +1,7 @@
 /**
- * The host status machine. States: online, offline, draining. The agent's link moves a host between offline and the
- * other two; administrators move it between online and draining. The drain request outlives the link, so a drained
- * host returns as draining.
+ * The host status machine. States: online, offline, draining. The agent's link moves a host from offline to online or
+ * draining and back; administrators move it between online and draining. The drain request stays when the link is lost,
+ * so a drained host reconnects as draining.
  */
 
 type HostStatus = 'online' | 'offline' | 'draining';

@@ -9,20 +9,19 @@ export interface PinnedCertificate {
 }
 
 export interface CommandFacts {
-  /** Without a trailing slash. */
+  /** URL of this service without a trailing slash. */
   address: string;
   token: string;
   nodeName: string | null;
-  /** null: the new host's own trust store decides. */
+  /** null: the new host checks the certificate with its own trust store. */
   pin: PinnedCertificate | null;
 }
 
 /**
- * The line that makes another machine a host. Every value is quoted for a shell. Pure.
+ * The shell command that installs a host on another machine. Every value is quoted for a shell. Pure.
  *
  * With a pin, curl accepts only that key (`-k` only skips the check of the signature chain), and the agent only that
- * certificate, so a man in the middle gets neither script nor token.
- * Source: docs/hosts.md, "Add a host".
+ * certificate, so a man in the middle cannot change the script or read the token. Source: docs/hosts.md, "Add a host".
  */
 export function installCommand({ address, token, nodeName, pin }: CommandFacts): string {
   const trust = pin === null ? '-fsS' : `-fsSk --pinnedpubkey 'sha256//${publicKeyDigest(pin)}'`;

@@ -7,19 +7,19 @@ import type { WindowLimit } from '../../platform/limits.ts';
 
 export type InstallFile = 'agent.sh' | 'agent-linux-x64.tgz';
 
-/** Downloads of the archive for one address, the largest answer without authentication. */
+/** Limits downloads of the archive per address, because it is the largest answer that needs no authentication. */
 export const ARCHIVE_LIMIT: WindowLimit = { limit: 10, windowMs: HOUR_MS };
 
 /** Rate of each download. The archive has 47 MB, so a new host waits 6 s. */
 const BYTES_PER_SECOND = 8 * 1024 * 1024;
-/** Bytes sent at once. The script fits into them. */
+/** Bytes that are sent without a delay. The whole script is smaller. */
 const BURST_BYTES = 256 * 1024;
-/** The chunk of Node's own file streams. */
+/** Default chunk size of Node's file streams. */
 const CHUNK_BYTES = 64 * 1024;
 
 /**
  * Opens a file that the release build made for new hosts. The file is opened once for each answer, so a build that
- * replaces it does not change a running download. A slow reader holds one chunk in memory.
+ * replaces it does not change a running download. A slow reader keeps only one chunk in memory.
  * @param withContent false: no body, for HEAD
  * @throws ApiError 404 when this build has no such file
  */
@@ -41,7 +41,7 @@ export async function openInstallFile(
     return { content: Readable.from([]), bytes: size };
   }
   const source = file.createReadStream({ highWaterMark: CHUNK_BYTES });
-  // The returned stream reports a read error to the server.
+  // Ignore the error here: the returned stream reports it to the server.
   return { content: pipeline(source, paced(clock), () => undefined), bytes: size };
 }
 

@@ -3,8 +3,8 @@ import type { LogEvent } from '@footlight/protocol/telemetry';
 import { LimiterKeys, LOG_LINES_PER_MINUTE } from '../../platform/limits.ts';
 
 /**
- * Rate-limits the log lines of each host: a host that reconnects and fails in a loop would fill the disk. Lines beyond
- * the limit have the level debug.
+ * Rate-limits the log lines of each host; otherwise a host that reconnects and fails in a loop could fill the disk.
+ * Lines beyond the limit have the level debug.
  */
 export class HostLog {
   readonly #logger: Logger;
@@ -16,7 +16,7 @@ export class HostLog {
     this.#clock = clock;
   }
 
-  /** @param host id, or name where the id is not known yet */
+  /** @param host the host's id, or its name while the id is not known yet */
   line(level: LogLevel, host: string, fields: object, event: LogEvent): void {
     const nowMs = this.#clock.monotonicMs();
     const lines = this.#hosts.get(host, nowMs) ?? new WindowCounter(LOG_LINES_PER_MINUTE, MINUTE_MS);

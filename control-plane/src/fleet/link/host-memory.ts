@@ -7,9 +7,9 @@ import type { ReportSequence } from './report-sequence.ts';
 /**
  * In-memory state of one host, in addition to its record.
  *
- * The host's first registration in this process creates the entry. It outlives each link, because the time of the last
- * frame and the numbers of handled reports count for the next one. It is dropped when the host's record is deleted, so
- * the number of hosts bounds the map.
+ * The host's first registration in this process creates the entry. The entry outlives each link, because the next link
+ * needs the time of the last frame and the numbers of handled reports. It is dropped when the host's record is deleted,
+ * so the number of hosts bounds the memory.
  */
 export interface HostMemory {
   link: AgentLink | null;
@@ -19,21 +19,21 @@ export interface HostMemory {
   /** Arrived events that are not stored yet (count). */
   unstoredEvents: number;
   gpus: readonly SampledGpu[];
-  /** Survives a link, so that a page still shows the load before a short disconnect. */
+  /** Kept when the link is lost, so that a page still shows the load from before a short disconnect. */
   readonly load: LoadHistory;
   /**
-   * Whether a console configuration exists; null: no capacity of this connection is stored, or the configuration
-   * changed.
+   * Whether a console configuration exists; null: unknown, because no capacity of this connection is stored yet or the
+   * configuration changed.
    */
   hasConsole: boolean | null;
   /** Number of configuration pushes. */
   pushes: number;
   lastSeenMs: number;
-  /** Number of committed registrations, so that an older one detects a newer one. */
+  /** Number of committed registrations. A registration detects with it that a newer one was committed. */
   registrations: number;
 }
 
-/** @param lastSeenMs the time of its registration, on the monotonic clock */
+/** @param lastSeenMs time of the host's registration, monotonic ms */
 export const newHostMemory = (lastSeenMs: number): HostMemory => ({
   link: null,
   subscriptions: [],

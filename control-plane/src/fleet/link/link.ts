@@ -34,43 +34,45 @@ import type { TimerWheel } from './timer-wheel.ts';
 
 /** Queued frames at which the socket is paused. */
 const INBOX_HIGH = 512;
-/** A quarter, so that the socket is not paused and resumed for each frame. */
+/**
+ * Queued frames at which the socket is resumed: a quarter, so that the socket is not paused and resumed for each frame.
+ */
 const INBOX_LOW = 128;
 /** The same limit in received bytes: 512 of the longest reports would need half a gigabyte for one agent. */
 const INBOX_HIGH_BYTES = 8 * 1024 * 1024;
-/** A quarter as well. */
+/** Queued bytes at which the socket is resumed. */
 const INBOX_LOW_BYTES = 2 * 1024 * 1024;
 /**
- * Received bytes of one agent at which the socket is paused until some are free again: 16 MiB at once, 4 MiB a second.
- * A frame with 14,000 keys (333 kB) takes 15 ms of the only thread, so 68 a second would block it completely; this
- * limit allows 12. Samples of a thousand sessions take 0.4 MB a second, and the reports that wait for a lost link 8 MiB
- * (BACKLOG_BYTES).
+ * Token bucket of received bytes per agent: a burst of 16 MiB, then 4 MiB per second. The socket is paused while the
+ * bucket is empty. A frame with 14,000 keys (333 kB) needs 15 ms of the only thread, so 68 such frames per second would
+ * block it; this limit allows 12. Normal traffic is lower: samples of a thousand sessions have 0.4 MB per second, and
+ * an agent's backlog of reports after a lost link has at most 8 MiB (BACKLOG_BYTES).
  */
 const READ_BURST_BYTES = 16 * 1024 * 1024;
 const READ_BYTES_PER_SECOND = 4 * 1024 * 1024;
-/** Checks of a paused socket for free bytes. */
+/** Interval at which a paused socket is checked for available bytes in the bucket. */
 const REST_MS = 250;
-/** Time for the far end to answer a close before the socket is cut. */
+/** Time for the far end to answer a close before the socket is terminated. */
 const CLOSE_LIMIT_MS = 5_000;
 /** RFC 6455, 5.5.1: a close frame has at most 125 bytes, two of them for the code. */
 const MAX_REASON_BYTES = 123;
-/** RFC 6455, 7.4.1: unexpected condition. The agent reconnects after its backoff. */
+/** RFC 6455, 7.4.1: the server meets an unexpected condition. The agent reconnects after its backoff. */
 const INTERNAL_ERROR = 1011;
 
-/** Handled at once: heartbeats, acks and relayed signals do not wait for the database. */
+/** Messages that are handled immediately, because they do not need the database. */
 export type ImmediateMessage = Extract<AgentMessage, { type: 'heartbeat' | 'session_metrics' | 'error' }>;
 
 /** Callbacks of a link. Only `ordered` may throw; its errors are logged. */
 export interface LinkOwner {
-  /** Answers with `registered`, or closes the link. */
+  /** Registers the host, then sends `registered` or closes the link. */
   register(link: AgentLink, message: Register): Promise<void>;
-  /** @param run messages in arrival order; the next run follows when this one has settled */
+  /** @param run messages in arrival order; the next run starts when this one has settled */
   ordered(link: AgentLink, run: readonly OrderedMessage[]): Promise<void>;
   immediate(link: AgentLink, message: ImmediateMessage): void;
   relay(link: AgentLink, signal: RelayedSignal): void;
   /** Called once when the link is closed. */
   closed(link: AgentLink): void;
-  /** Called once, last, when the socket is gone. */
+  /** Called once as the last callback, when the socket is closed. */
   gone(link: AgentLink): void;
 }
 
@@ -82,7 +84,7 @@ export interface LinkDeps {
   owner: LinkOwner;
 }
 
-/** Property of a socket that holds its link, so that all sockets share their listeners. */
+/** Property of a socket that refers to its link. With it all sockets can share the same listener functions. */
 const LINK = Symbol('agent link');
 type LinkedSocket = WebSocket & { [LINK]: AgentLink };
 
@@ -91,21 +93,21 @@ function linkOf(socket: WebSocket): AgentLink {
 }
 
 /**
- * One agent's socket on the control plane. There are up to ten thousand, so rare members are allocated on demand and
- * released when unused.
+ * One agent's socket on the control plane. A process has up to ten thousand of them, so rarely used members are
+ * allocated on demand and released when unused.
  *
- * Phases: register (waits for the first message) → registering (transaction runs) → capacity (registered, waits for
- * the first capacity) → ready → closed. Messages of the agent and the owner's `registered()` move it forward; a
- * deadline, a protocol error, displacement or the far end closes it.
+ * Phases: register (waits for the first message) → registering (transaction runs) → capacity (registered, waits for the
+ * first capacity) → ready → closed. Messages of the agent and the owner's `registered()` lead to the next phase. A
+ * deadline, a protocol error, a newer connection of the host or the agent itself closes the link.
  *
  * Teardown, once and in this order: phase closed, deadlines cancelled, pending commands settled, inbox dropped, owner
- * told, close frame sent, socket cut after CLOSE_LIMIT_MS.
+ * notified, close frame sent, socket terminated after CLOSE_LIMIT_MS.
  */
 export class AgentLink implements QueueOwner {
   /** Id of this connection in the host's record. */
   readonly connectionId: string;
   readonly identity: AgentIdentity;
-  /** Set by `registered()`. */
+  /** null until `registered()` is called. */
   hostId: string | null = null;
   features: readonly string[] = [];
   registeredMs: number | null = null;
@@ -123,9 +125,9 @@ export class AgentLink implements QueueOwner {
   #inboxBytes = 0;
   #processing: Promise<void> | null = null;
   #inboxIsFull = false;
-  /** Runs while this agent has sent more bytes than it may. */
+  /** Runs while the socket is paused because the agent exceeded its byte rate. */
   #restTimer: Timer | null = null;
-  /** Digest of the last capacity: agents report at least twice after connecting, mostly the same. */
+  /** Digest of the last capacity: agents report their capacity at least twice after connecting, mostly unchanged. */
   #capacityDigest: string | null = null;
   #lastFrameMs: number;
   #handshakeTimer: Timer | null = null;
@@ -201,7 +203,7 @@ export class AgentLink implements QueueOwner {
     return this.#commands.start(command.id, timeoutMs, () => this.send(command));
   }
 
-  /** The registration is committed; `registered` may be sent. */
+  /** The registration is committed; the message `registered` may be sent. */
   registered(hostId: string, features: readonly string[]): void {
     if (this.#phase !== 'registering') return;
     this.hostId = hostId;
@@ -225,7 +227,7 @@ export class AgentLink implements QueueOwner {
     this.#closeTimer = this.#deps.wheel.schedule(CLOSE_LIMIT_MS, () => this.#socket.terminate());
   }
 
-  /** Cuts the socket of a closed link whose far end does not answer; for process shutdown. */
+  /** Terminates the socket of a closed link whose agent does not answer; for process shutdown. */
   terminate(): void {
     this.#socket.terminate();
   }
@@ -263,7 +265,7 @@ export class AgentLink implements QueueOwner {
       this.close(AGENT_CLOSE.flooded, 'too many messages');
       return;
     }
-    // Frames that were received before the pause are still handled.
+    // The pause does not affect this frame and others that were already received.
     this.#bytes.take(now, data.length);
     if (this.#restTimer === null && this.#bytes.isEmpty(now)) this.#rest();
     const text = isUtf8(data) ? data.toString('utf8') : null;
@@ -322,7 +324,7 @@ export class AgentLink implements QueueOwner {
         this.#deps.owner.relay(this, relayedSignal(message));
         return;
       case 'error':
-        // Each error is a log line, so errors are limited like malformed messages.
+        // Each error message writes a log line, so errors have the same limit as malformed messages.
         this.#errors ??= new WindowCounter(MALFORMED_LIMIT, MALFORMED_WINDOW_MS);
         if (this.#errors.add(this.#lastFrameMs)) return;
         this.#deps.owner.immediate(this, message);
@@ -332,7 +334,7 @@ export class AgentLink implements QueueOwner {
     }
   }
 
-  /** The first capacity ends the handshake; afterwards only the silence deadline applies. */
+  /** The first capacity report ends the handshake; afterwards only the silence deadline applies. */
   #completeHandshake(): void {
     if (this.#phase !== 'capacity') return;
     this.#phase = 'ready';
@@ -375,7 +377,7 @@ export class AgentLink implements QueueOwner {
     if (this.#malformed.add(now)) this.close(AGENT_CLOSE.malformed, 'too many malformed messages');
   }
 
-  /** Both ends answer an unknown command with an id by an ack, so acks travel in both directions. */
+  /** Both sides answer an unknown command by an ack if it has an id, so this side also sends acks. */
   #refuse(id: string, code: 'unknown_command' | 'invalid'): void {
     if (this.isConnected) this.send({ type: 'ack', id, ok: false, code });
   }
@@ -417,7 +419,7 @@ export class AgentLink implements QueueOwner {
         this.#readAgain();
       }
     }
-    // Release the array, which has grown to the longest queue.
+    // Release the array, whose memory has grown with the longest queue.
     this.#inbox = [];
     this.#processing = null;
   }
@@ -426,7 +428,7 @@ export class AgentLink implements QueueOwner {
     return this.#inboxIsFull || this.#restTimer !== null;
   }
 
-  /** Pauses the socket until bytes are free. */
+  /** Pauses the socket until the bucket contains bytes again. */
   #rest(): void {
     this.#socket.pause();
     this.#restTimer = this.#deps.wheel.schedule(REST_MS, AgentLink.#rested, this);
@@ -441,7 +443,7 @@ export class AgentLink implements QueueOwner {
 
   #readAgain(): void {
     if (this.#isPaused) return;
-    // Time that a frame waited in the paused socket does not count as silence.
+    // The time while the socket was paused does not count as silence.
     this.#recordActivity();
     this.#socket.resume();
   }
@@ -463,7 +465,10 @@ export class AgentLink implements QueueOwner {
     this.#handshakeTimer = null;
   }
 
-  /** Checks the age of the newest frame when it could be too old, instead of moving a timer with every frame. */
+  /**
+   * Checks the age of the newest frame when it can first exceed the deadline. Restarting a timer with every frame would
+   * cost more.
+   */
   #watchSilence(): void {
     const silentMs = this.#deps.clock.monotonicMs() - this.#lastFrameMs;
     if (silentMs >= READ_DEADLINE_MS && !this.#isPaused) {

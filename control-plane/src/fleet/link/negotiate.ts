@@ -1,15 +1,16 @@
-/** What a link's `register` message must match, and the protocol version that both sides speak. Pure. */
+/** Checks a link's `register` message against its upgrade request, and selects the protocol version. Pure. */
 import { type AGENT_CLOSE, AGENT_PROTOCOL, type Register } from '@footlight/protocol/agent';
 
 export type Negotiated =
   | { protocol: number }
-  /** The link is closed with this code; `why` goes into the close frame. */
+  /** The link is closed with this code; the close frame contains `why`. */
   | { close: keyof typeof AGENT_CLOSE; why: string };
 
 /**
- * Whether the agent may register, and with which version: the highest that both speak.
- * @param upgrade node name and boot id of the socket's upgrade; null: no boot id was sent, so any is accepted
- * @param speaks versions of this side
+ * Whether the agent may register, and with which version: the highest version that both sides support.
+ * @param upgrade node name and boot id of the socket's upgrade; null: the upgrade had no boot id, so any boot id is
+ *   accepted
+ * @param speaks versions that this side supports
  */
 export function negotiate(
   upgrade: { nodeName: string; bootId: string | null },

@@ -3,7 +3,7 @@ import type { Ack } from '@footlight/protocol/agent';
 import type { CommandResult } from '../subjects.ts';
 import type { TimerWheel } from './timer-wheel.ts';
 
-/** Bound of pending commands; a link's send queue holds no more. */
+/** Maximum pending commands of a link; its send queue cannot contain more. */
 const MAX_PENDING = 2_048;
 
 interface Pending {
@@ -17,7 +17,7 @@ interface Pending {
  */
 export class PendingCommands {
   readonly #wheel: TimerWheel;
-  /** null while no command is pending, which is the usual state for hours. */
+  /** null while no command is pending, which is the usual state. */
   #pending: Map<string, Pending> | null = null;
 
   constructor(wheel: TimerWheel) {
@@ -25,7 +25,7 @@ export class PendingCommands {
   }
 
   /**
-   * @param send puts the command on the link; false when it cannot be sent
+   * @param send sends the command over the link; returns false when that is not possible
    * @returns the result; never rejects
    */
   start(id: string, timeoutMs: number, send: () => boolean): Promise<CommandResult> {

@@ -6,18 +6,19 @@ export type ReportMessage = Extract<
   { type: 'session_state' | 'session_trace_event' | 'image_state' }
 >;
 export type CapacityMessage = Capacity & {
-  /** Equal to this connection's last capacity. */
+  /** The report equals the last capacity of this connection. */
   isRepeated: boolean;
 };
-/** Messages handled in order: they change records or are confirmed by number. */
+/** Messages that are handled in order, because they change records or are confirmed by number. */
 export type OrderedMessage = ReportMessage | CapacityMessage;
 
-/** Most messages of one write, so that other writes do not wait noticeably. */
+/** Maximum messages per write, so that other writes do not wait noticeably. */
 const MAX_RUN = 64;
 
 /**
- * Number of an agent's queued messages that share one write and one confirmation. A run may start with a capacity.
- * The end of a session forms its own run, because it locks more rows and is confirmed at once.
+ * Number of an agent's queued messages that share one write and one confirmation. A capacity report can only be the
+ * first message of a run. The end of a session is a run of its own, because it locks more rows and must be confirmed
+ * immediately.
  * @param waiting oldest first, at least one
  */
 export function lengthOfRun(waiting: readonly { message: OrderedMessage }[]): number {

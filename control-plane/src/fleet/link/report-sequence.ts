@@ -1,32 +1,31 @@
-/** Remembered report numbers; the agent's own backlog holds no more. */
+/** Maximum remembered report numbers; the agent's own backlog is not larger. */
 const REMEMBERED = 2_048;
-/** Sessions with a remembered newest report; a host has no more. */
+/** Maximum sessions whose newest report number is remembered; a host does not have more. */
 const SESSIONS = 1_024;
 
 /**
- * What to do with a reliable report.
- * new: handle it. late: a newer one arrived first; handle it unless a newer state of the same session was applied.
- * repeat: it was handled, confirm it again.
+ * What to do with a reliable report. new: handle it. late: a report with a higher number arrived first; handle it,
+ * unless a newer state of the same session is already applied. repeat: it was handled before; only confirm it again.
  */
 export type Arrival = 'new' | 'late' | 'repeat';
 
 /**
- * Numbers of the reliable reports of one agent process. They start at 1 and grow by one. The agent repeats
- * unconfirmed reports, so repeats are normal, and gaps are reports that its bounded backlog dropped.
+ * Numbers of the reliable reports of one agent process. They start at 1 and grow by one. The agent repeats unconfirmed
+ * reports, so repeats are normal. A gap in the numbers means that the agent's bounded backlog dropped reports.
  *
- * One object per host and boot. It outlives connections, because a report may be handled on an old connection and
- * repeated on a new one.
+ * There is one object per host and agent process. It outlives connections, because a report may be handled on an old
+ * connection and repeated on a new one.
  */
 export class ReportSequence {
   readonly bootId: string;
-  /** Every number up to this one is handled; null: none. */
+  /** Every number up to this one is handled; null: no report was handled. */
   #last: number | null;
   /** Numbers up to this one are not remembered individually. */
   #floor: number;
   #handled: Set<number> | null = null;
-  /** Arrived but unstored reports → whether a write is running. null: none, the usual state. */
+  /** Arrived but unstored reports → whether a write is running. null: no such report, which is the usual state. */
   #unstored: Map<number, boolean> | null = null;
-  /** Session id → number of its newest applied state report, oldest first; null: none. */
+  /** Session id → number of its newest applied state report, oldest first; null: no state report was applied. */
   #newestState: Map<string, number> | null = null;
 
   /** @param last highest number that a former control plane process handled; null: unknown */
@@ -36,7 +35,7 @@ export class ReportSequence {
     this.#floor = last ?? 0;
   }
 
-  /** Highest number for `registered` and `seen`: all reports up to it are handled and stored. */
+  /** The number that `registered` and `seen` report to the agent: all reports up to it are handled and stored. */
   get last(): number | null {
     if (this.#last === null || this.#unstored === null) return this.#last;
     const last = Math.min(this.#last, ...[...this.#unstored.keys()].map((seq) => seq - 1));
@@ -49,7 +48,10 @@ export class ReportSequence {
     return 'late';
   }
 
-  /** Reports that were not handled, each number once. Reports without a number are never repeats. */
+  /**
+   * The reports that were not handled yet; of two with the same number only the first. Reports without a number are
+   * never repeats.
+   */
   unhandled<Report extends { seq?: number | undefined }>(reports: readonly Report[]): Report[] {
     const seqs = new Set<number>();
     return reports.filter(({ seq }) => {
@@ -60,7 +62,9 @@ export class ReportSequence {
     });
   }
 
-  /** Marks a report whose write is running; numbers from it on are not confirmed until it is handled. */
+  /**
+   * Marks a report whose write is running; this number and higher ones are not confirmed until the report is handled.
+   */
   beginWrite(seq: number): void {
     this.#unstored ??= new Map();
     this.#unstored.set(seq, true);
@@ -71,7 +75,9 @@ export class ReportSequence {
     if (this.#unstored?.has(seq)) this.#unstored.set(seq, false);
   }
 
-  /** Notes the lowest number that the agent sends. It sends in order, so lower numbers no longer exist. */
+  /**
+   * Stores the lowest number that the agent still sends. The agent sends in order, so it has dropped all lower numbers.
+   */
   sendsFrom(seq: number): void {
     for (const [known, isWriting] of this.#unstored ?? [])
       if (known < seq && !isWriting) this.#forgetUnstored(known);
@@ -96,8 +102,8 @@ export class ReportSequence {
   }
 
   /**
-   * Whether a state report is the newest of its session; then it is remembered. An older report must not overwrite a
-   * newer one.
+   * Whether a state report is the newest of its session. The newest number is remembered. An older report must not
+   * overwrite a newer one.
    */
   isNewestState(sessionId: string, seq: number): boolean {
     this.#newestState ??= new Map();

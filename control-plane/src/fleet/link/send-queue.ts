@@ -2,20 +2,21 @@ import { AGENT_SEND_QUEUE_BYTES, AGENT_SEND_QUEUE_MESSAGES } from '@footlight/pr
 
 const TEXT = { binary: false };
 
-/** The part of a socket that the queue needs. */
+/** The methods of a socket that the queue needs. */
 export interface QueueSocket {
   send(frame: Buffer, options: { binary: boolean }, sent: (error?: Error | null) => void): void;
 }
 
 /** Owner of a queue. */
 export interface QueueOwner {
-  /** Called at the first refused send after the queue had room. */
+  /** Called at the first send that is refused because the queue became full. */
   queueFull(): void;
 }
 
 /**
  * Bounds the unsent bytes for one agent. The socket library queues the frames; this class counts the bytes that the
- * library has not handed to the system. A full queue refuses at once, and callers treat it like "not connected".
+ * library has not yet passed to the operating system. A full queue refuses a frame immediately, and callers handle this
+ * like "not connected".
  */
 export class SendQueue {
   readonly #socket: QueueSocket;
@@ -29,13 +30,13 @@ export class SendQueue {
     this.#owner = owner;
   }
 
-  /** Whether a send was refused and the queue has had no room since. */
+  /** Whether a send was refused and the queue has been full since then. */
   get full(): boolean {
     return this.#full;
   }
 
   /**
-   * @param mustSend send even when the queue is full, because no later message replaces it
+   * @param mustSend send even when the queue is full; for messages that no later message replaces
    * @returns false when the queue is full; the frame was not sent
    */
   send(text: string, mustSend = false): boolean {

@@ -2,13 +2,16 @@ import type { Clock, Timer } from '@footlight/platform';
 
 /** Tick of the wheel: a deadline fires up to this much late, never early. */
 const TICK_MS = 250;
-/** A power of two, so that a slot is found by a mask. */
+/** A power of two, so that the slot can be computed with a bit mask. */
 const SLOTS = 256;
 
-/** A deadline that is its own handle. Each link has one, so it is one object without closures. */
+/**
+ * A deadline that also is the handle for its cancellation. Each link has deadlines, so each is one small object without
+ * closures.
+ */
 class Entry implements Timer {
   readonly #wheel: TimerWheel;
-  /** Tick at which it fires. */
+  /** Tick at which the deadline fires. */
   readonly dueTick: number;
   readonly run: (of: unknown) => void;
   readonly of: unknown;
@@ -26,13 +29,14 @@ class Entry implements Timer {
 }
 
 /**
- * All deadlines of all agent links on one interval, because thousands of links would otherwise need tens of thousands
- * of timers. An entry is in the slot of its due tick; entries of later rounds stay in the slot.
+ * Runs all deadlines of all agent links with one interval timer, because thousands of links would otherwise need tens
+ * of thousands of timers. An entry is in the slot of its due tick; entries of later rounds stay in the slot.
  *
- * The clock notices a pause of the process by a timer that is late by a second. The tick always is; a timer of one link
- * that was due near the end of the pause would not be, and would close a link whose frames are not read yet.
+ * The clock detects a pause of the process by a timer that fires a second late. After a pause the tick of this wheel
+ * always fires that late. A separate timer of one link could be due near the end of the pause; it would be in time and
+ * close a link whose frames are not read yet.
  *
- * The interval runs only while an entry exists. Owner: the fleet service, which closes it.
+ * The interval runs only while an entry exists. The fleet service closes the wheel.
  */
 export class TimerWheel {
   readonly #clock: Clock;
@@ -52,7 +56,9 @@ export class TimerWheel {
     return this.#size;
   }
 
-  /** Runs `run` once, `delayMs` to `delayMs` + one tick from now, unless cancelled or closed. */
+  /**
+   * Runs `run` once, `delayMs` to `delayMs` + one tick from now, unless the timer is cancelled or the wheel is closed.
+   */
   schedule(delayMs: number, run: () => void): Timer;
   schedule<Of>(delayMs: number, run: (of: Of) => void, of: Of): Timer;
   schedule(delayMs: number, run: (of: unknown) => void, of?: unknown): Timer {

@@ -8,8 +8,8 @@ import { countSeenWithin, type FleetSeen, look, NOBODY_SEEN, silentHosts } from 
 const SWEEP_MS = 10 * SECOND_MS;
 
 /**
- * Which hosts are connected, on all replicas, and the leader task that marks hosts as offline when their replica is
- * gone. A host counts as gone when no heartbeat of it is stored and no replica has its link.
+ * Reports which hosts are connected to any replica. Its leader task marks hosts as offline when their replica has
+ * stopped: no new heartbeat of the host is stored, and no replica has its link.
  */
 export class FleetPresence implements HostPresence {
   readonly #platform: Platform;
@@ -69,7 +69,7 @@ export class FleetPresence implements HostPresence {
     );
   }
 
-  /** True also while the replica that may have it does not answer. */
+  /** Also true while a replica that may have the link does not answer. */
   async #mayHaveLink(hostId: string): Promise<boolean> {
     return this.#agents.link(hostId).then(
       (link) => link !== null,

@@ -6,26 +6,26 @@ import { replicaSubjects } from '../subjects.ts';
 
 const CHECK_EVERY_MS = 2 * SECOND_MS;
 /**
- * A busy database may miss one check; three take 7 s at most, and hosts must reconnect to another replica within 20 s
- * of a fault.
+ * Failed checks before the handover. One check may fail because the database is busy. Three take at most 7 s, and hosts
+ * must reconnect to another replica within 20 s after a fault.
  */
 const FAILED_CHECKS = 3;
-/** Any replica may answer. */
+/** Bus key of a request that any replica may answer. */
 const ANY = 'any';
 
 /**
- * Sends the hosts of this replica to others while it does not reach the database and another replica does: it could
- * store nothing that they report, and a launch on them would stay assigned. When no other replica reaches the database
- * either, the hosts stay, because they would gain nothing.
+ * Sends the hosts of this replica to others while this replica cannot reach the database but another one can. Otherwise
+ * no report of these hosts would be stored, and a launch on them would stay in the state assigned. When no other
+ * replica reaches the database either, the hosts stay, because a reconnect would not help.
  *
- * Owner: the fleet, of a control plane with a bus. Owns a timer and a responder, freed by `close`.
+ * The fleet of a control plane with a bus owns this object. `close` frees its timer and its bus responder.
  */
 export class Handover {
   readonly #platform: Pick<Platform, 'bus' | 'clock' | 'logger'>;
   readonly #answers: () => Promise<boolean>;
   readonly #sendAway: () => void;
   #timer: Timer | null = null;
-  /** Tells other replicas that this one reaches the database; open only while it does. */
+  /** Answers other replicas that this one reaches the database; open only while this is true. */
   #responder: Subscription | null = null;
   #failedChecks = 0;
   #checking = false;
@@ -45,7 +45,7 @@ export class Handover {
     this.#sendAway = sendAway;
   }
 
-  /** Hosts that connect now belong to another replica. */
+  /** While true, connecting hosts are refused, so that they connect to another replica. */
   get isActive(): boolean {
     return this.#isActive;
   }

@@ -1,42 +1,44 @@
 /**
- * Which hosts of the fleet are connected, as one replica derives it from the database, where every replica writes the
- * heartbeats of its hosts. Only whether a value changed between two reads counts, never its distance from this
- * machine's clock.
+ * Derives from the database which hosts of the fleet are connected. Every replica writes the heartbeats of its hosts
+ * there. The rules only compare whether a value changed between two reads, never with this machine's clock, because
+ * clocks of replicas differ.
  *
- * Pure. Instants are milliseconds on the monotonic clock of the reading replica.
+ * Pure. Times are milliseconds on the monotonic clock of the reading replica.
  */
 import { SECOND_MS } from '@footlight/platform';
 
-/** A host as the database has it. */
+/** A host as it is stored in the database. */
 export interface StoredPresence {
   id: string;
   isOffline: boolean;
-  /** Heartbeat that was stored last, epoch ms of the replica that stored it; null: none. */
+  /**
+   * Time of the last stored heartbeat, epoch ms on the clock of the replica that stored it; null: no heartbeat is
+   * stored.
+   */
   heartbeatAt: number | null;
 }
 
 interface Seen {
   readonly heartbeatAt: number | null;
-  /** When a read found a new heartbeat; null: the host was offline at every read. */
+  /** Time of the last read that found a new heartbeat; null: the host was offline at every read. */
   readonly seenAtMs: number | null;
   readonly isOffline: boolean;
 }
 
 export interface FleetSeen {
   readonly hosts: ReadonlyMap<string, Seen>;
-  /** When the number of connected hosts last rose from zero; null: never. */
+  /** Time when the number of connected hosts last rose from zero; null: never. */
   readonly firstConnectedAtMs: number | null;
   readonly connected: number;
 }
 
 export const NOBODY_SEEN: FleetSeen = { hosts: new Map(), firstConnectedAtMs: null, connected: 0 };
 
-/** Heartbeats come every 5 s and are stored within a second: so three are missing. */
+/** A heartbeat is sent every 5 s and stored within a second, so after this time three are missing. */
 const SILENT_AFTER_MS = 20 * SECOND_MS;
 
 /**
- * The state after one read of all hosts. A host that is seen for the first time, and is not offline, counts as seen
- * now.
+ * The state after one read of all hosts. A host that is read for the first time and is not offline counts as seen now.
  */
 export function look(before: FleetSeen, stored: readonly StoredPresence[], nowMs: number): FleetSeen {
   const hosts = new Map<string, Seen>();
@@ -52,7 +54,7 @@ export function look(before: FleetSeen, stored: readonly StoredPresence[], nowMs
   return { hosts, connected, firstConnectedAtMs: rises ? nowMs : before.firstConnectedAtMs };
 }
 
-/** Hosts that are stored as connected but have sent no heartbeat for a while: their replica may be gone. */
+/** Hosts that are stored as connected but have sent no heartbeat for a while: their replica may have stopped. */
 export function silentHosts({ hosts }: FleetSeen, nowMs: number): string[] {
   return [...hosts]
     .filter(

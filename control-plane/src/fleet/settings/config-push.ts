@@ -10,8 +10,8 @@ import type { AgentLink } from '../link/link.ts';
 type Configured = Pick<HostsTable, 'id' | 'settings_overrides' | 'console_config'>;
 
 /**
- * Sends complete configurations to hosts. Pushes to one host are serialized, and each sends what is stored when
- * it starts, so the last push is never older than the last save.
+ * Sends complete configurations to hosts. Pushes to one host are serialized, and each push sends the configuration that
+ * is stored when it starts, so the last push is never older than the last save.
  */
 export class ConfigPush {
   readonly #platform: Pick<Platform, 'database' | 'logger' | 'random'>;
@@ -19,10 +19,10 @@ export class ConfigPush {
   readonly #linkOf: (hostId: string) => Pick<AgentLink, 'command'> | null;
   /** Running push of each host. */
   readonly #pushes = new Map<string, Promise<void>>();
-  /** Hosts with a change that was saved while they were offline or registering. */
+  /** Hosts whose configuration was changed while they were offline or registering. */
   readonly #missed = new Set<string>();
 
-  /** @param linkOf the link of a host in this process; only the process with the link pushes */
+  /** @param linkOf returns the link of a host in this process; only the process with the link sends configurations */
   constructor(
     platform: Pick<Platform, 'database' | 'logger' | 'random'>,
     hostLog: HostLog,
@@ -33,7 +33,7 @@ export class ConfigPush {
     this.#linkOf = linkOf;
   }
 
-  /** Sends the stored configuration now; an offline host gets it at its next registration. */
+  /** Sends the stored configuration now; an offline host receives the configuration at its next registration. */
   push(hostId: string): void {
     if (this.#linkOf(hostId) === null) {
       this.#missed.add(hostId);
@@ -58,7 +58,7 @@ export class ConfigPush {
     await this.#pushes.get(hostId);
   }
 
-  /** Call after `registered` was sent. @param host the record after the registration */
+  /** Call this after `registered` was sent. @param host the record after the registration */
   registered(host: Configured): void {
     this.#send(host);
     // The record may have changed between the registration's commit and now.

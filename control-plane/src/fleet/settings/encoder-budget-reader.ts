@@ -7,7 +7,7 @@ import { decideEncoderBudget, type HostEncoder } from './encoder-budget.ts';
 import { type SettingValues, settingsInForce } from './host-settings.ts';
 
 /**
- * Every launch reads the budget, and hosts seldom change, so the result is cached. A change of a host takes effect
+ * Every launch reads the budget, and hosts seldom change, so the result is cached. A changed host affects the budget
  * after at most this time.
  */
 const CACHE_MS = 5 * SECOND_MS;

@@ -1,12 +1,12 @@
 import { HOST_SETTINGS, hostSettingByKey, type SettingValue } from '@footlight/protocol/agent';
 import type { HostStorage } from '@footlight/protocol/rest';
 
-/** Settings by their keys. */
+/** Setting values by key. */
 export type SettingValues = Readonly<Record<string, SettingValue>>;
 
 /** Hysteresis: with a smaller gap the ladder would oscillate between two sizes. */
 const LADDER_GAP = 0.05;
-/** Tolerance for differences of decimal fractions. */
+/** Tolerance for rounding errors of decimal fractions. */
 const ROUNDING = 1e-9;
 
 /** All settings of a host: defaults of the catalog, overlaid with its overrides. */
@@ -20,8 +20,8 @@ export function resolveSettings(overrides: SettingValues): Record<string, Settin
 }
 
 /**
- * Settings of a session that starts now, as texts. A connected agent gets its overrides before the session's
- * assignment, so a live setting counts before the agent's next report.
+ * Settings of a session that starts now, as texts. A connected agent receives its overrides before the session's
+ * assignment, so a changed live setting already applies before the agent's next report.
  * @param reported the agent's last report; restart settings keep its values
  * @param overrides as stored
  */
@@ -30,7 +30,7 @@ export function settingsInForce(
   overrides: SettingValues,
 ): Readonly<Record<string, string>> {
   const live = Object.entries(overrides).filter(
-    // An empty home root means the one of the agent's environment, which only the agent knows.
+    // Skip an empty home root: the agent then uses the root of its environment, which only the agent knows.
     ([key, value]) => hostSettingByKey.get(key)?.class === 'live' && value !== null && value !== '',
   );
   if (live.length === 0) return reported;
@@ -38,11 +38,11 @@ export function settingsInForce(
 }
 
 export interface SettingsChange {
-  /** Complete overrides to store. */
+  /** All overrides that must be stored. */
   overrides: Record<string, SettingValue>;
   /** Keys with a changed override, in catalog order. */
   changed: string[];
-  /** At least one of them applies only after a restart of the agent. */
+  /** Whether at least one changed override applies only after a restart of the agent. */
   needsRestart: boolean;
 }
 
@@ -65,10 +65,9 @@ export function changeOverrides(stored: SettingValues, sent: SettingValues): Set
 
 /**
  * Why overrides of the right types cannot be used together or on this host.
- * @param sent as in `changeOverrides`; other overrides are not checked again
- * @param storage storage paths that the host reported; null: never
- * @returns a sentence for the administrator, or null
- * Source: docs/configuration.md, "Settings of a host".
+ * @param sent as in `changeOverrides`; overrides that were not sent are not checked again
+ * @param storage storage paths that the host reported; null: the host never reported them
+ * @returns a sentence for the administrator, or null. Source: docs/configuration.md, "Settings of a host".
  */
 export function settingsProblem(
   overrides: SettingValues,

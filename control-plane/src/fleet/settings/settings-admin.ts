@@ -35,10 +35,10 @@ export class SettingsAdmin {
   }
 
   /**
-   * Stores overrides and tells the agent; restarts the agent if an override needs it.
+   * Stores overrides and sends them to the agent. Restarts the agent if an override requires it.
    * @param sent validated values; null removes an override
-   * @throws ApiError 404; 400 for an invalid combination; 409 restart_required; 409 conflict when everything is
-   * stored but the agent cannot be told to restart
+   * @throws ApiError 404; 400 for an invalid combination; 409 restart_required; 409 conflict when the overrides are
+   *   stored but the agent does not accept the restart
    */
   async update(
     id: string,

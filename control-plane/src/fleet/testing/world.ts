@@ -30,7 +30,7 @@ import {
 export const FIXED_TOKEN = 'a fixed enrollment token';
 export const ADMIN_ID = '00000000-0000-4000-8000-00000000000a';
 
-/** Fake of the sessions feature: records its calls and answers as the test configures it. */
+/** Fake of the sessions feature. It records calls and returns the answers that the test configures. */
 class RecordingHandlers implements AgentHandlers {
   readonly calls: string[] = [];
   readonly reconciled: { host: RegisteringHost; held: readonly HeldSession[] }[] = [];
@@ -132,13 +132,13 @@ export interface FleetWorld {
   /** An agent with the fixed token and without automatic heartbeats, unless `options` overrides it. */
   agent(nodeName: string, options?: Partial<FakeAgentOptions>): FakeAgent;
   isConnected(hostId: string): Promise<boolean>;
-  /** Connects an agent. @returns the host's id once the host accepts placements */
+  /** Connects an agent. @returns the host's id as soon as the host accepts placements */
   ready(agent: FakeAgent): Promise<string>;
   /** Drops every agent of `agent()` and waits until their hosts are offline. */
   dropAgents(): Promise<void>;
   /**
-   * Deletes every host, token and recorded call, so that tests of one file can share the world. Clock and limits
-   * stay.
+   * Deletes every host, token and recorded call, so that tests of one file can share the world. The clock and the
+   * limits are not reset.
    */
   reset(): Promise<void>;
   /** Writes the received heartbeats. */
@@ -279,7 +279,7 @@ export async function openFleetWorld(
       for (const { id } of hosts) platform.bus.publish(hostSubjects.changed, id, { what: 'deleted' });
       await database.transaction(async (tx) => {
         const ids = (await tx.selectFrom('hosts').select('id').execute()).map(({ id }) => id);
-        // Last heartbeats of a lost link may be written concurrently.
+        // Lock first, because the last heartbeats of a lost link may be written concurrently.
         await lockForRemoval(tx, 'hosts', ids);
         for (const id of ids) await tx.deleteFrom('hosts').where('id', '=', id).execute();
         await tx.deleteFrom('enrollment_tokens').execute();

@@ -16,13 +16,13 @@ import type { CredentialLimits } from './limits.ts';
 /** An agent whose upgrade was accepted. */
 export type AgentIdentity = {
   nodeName: string;
-  /** From the header; null: not sent. */
+  /** Boot id from the header; null: the agent sent none. */
   bootId: string | null;
 } & (
   | { kind: 'known'; hostId: string }
   | {
       kind: 'enrolled';
-      /** null: enrolled by the fixed token. */
+      /** null: the fixed token was used. */
       tokenId: string | null;
       /**
        * Whether the one-use token was created for this host name. Only then may the agent take over the record of a
@@ -43,24 +43,26 @@ export interface UpgradeRequest {
 /** Names with an open connection, registered or in its handshake. */
 export interface OpenNames {
   has(nodeName: string): boolean;
-  /** Reserves a name for an enrolling connection. @returns its release; null when it is taken */
+  /** Reserves a name for an enrolling connection. @returns its release; null when the name is already reserved */
   reserve(nodeName: string): (() => void) | null;
-  /** Host names whose connection has not registered yet (count). */
+  /** Number of host names whose connection has not registered yet. */
   readonly handshakes: number;
 }
 
 /**
- * Hosts that may wait for their registration at once. 1,000 hosts register in 0.6 to 0.9 s (`scripts/bench storm`, two
- * cores), so 2,000 stay far below the 15 s limit of one handshake step.
+ * Maximum hosts that wait for their registration at the same time. 1,000 hosts register in 0.6 to 0.9 s (`scripts/bench
+ * storm`, two cores), so 2,000 stay far below the 15 s limit of one handshake step.
  */
 const MAX_HANDSHAKES = 2_000;
-/** Largest Retry-After of a refused upgrade (seconds); the random value spreads a refused fleet. */
+/**
+ * Largest Retry-After of a refused upgrade (seconds); a random value up to it spreads the retries of a refused fleet.
+ */
 const MAX_RETRY_SECS = 4;
 
 /**
- * The checks before an agent's socket opens, in their fixed order: a request of a page, no upgrade, a right secret,
- * too many wrong credentials, the credential itself, the host's record, and the binding of the token. Every fault of
- * a credential is one 401 with the same body.
+ * The checks before an agent's socket opens, in their fixed order: the request comes from a page; it is no upgrade; its
+ * secret is right; the client sent too many wrong credentials; the credential itself; the host's record; the binding of
+ * the token. Every wrong credential gets a 401 with the same body.
  */
 export class AgentAuthentication {
   readonly #platform: Platform;
@@ -80,7 +82,7 @@ export class AgentAuthentication {
       names: OpenNames;
       checkSecret: CheckNodeSecret;
       maxHandshakes?: number | undefined;
-      /** Hosts must connect to another replica now. */
+      /** Whether hosts must connect to another replica at the moment. */
       sendsHostsAway: () => boolean;
     },
   ) {
@@ -95,7 +97,7 @@ export class AgentAuthentication {
   }
 
   /**
-   * @returns how the connection may continue; an enrolling one has its name reserved
+   * @returns how the connection may continue; for an enrolling agent the name is reserved
    * @throws ApiError the refusal
    */
   async check(request: UpgradeRequest): Promise<AgentIdentity> {
@@ -131,9 +133,9 @@ export class AgentAuthentication {
   }
 
   /**
-   * Failures of another client at an address must not lock its host out, so a right secret passes the limiter. The
-   * work is bounded: only a text in the form of a secret is looked up, and concurrent look-ups share one query. They
-   * are no handshakes, otherwise a flood of them would refuse the fleet.
+   * Failures of another client at an address must not lock its host out, so a right secret is accepted despite the
+   * limiter. The work is bounded: only a text in the form of a secret is looked up, and concurrent look-ups share one
+   * query. These look-ups do not count as handshakes; otherwise a flood of them would block the fleet.
    */
   async #authenticateHeldOff(credential: NodeCredential | null): Promise<AgentIdentity | null> {
     if (credential?.kind !== 'secret' || !SECRET_PATTERN.test(credential.secret)) return null;
@@ -141,7 +143,7 @@ export class AgentAuthentication {
   }
 
   /**
-   * Refuses upgrades beyond what can be registered soon, so that agents retry later instead of missing a handshake
+   * Refuses more upgrades than can be registered soon, so that agents retry later instead of missing a handshake
    * deadline.
    */
   #refuseOverload(): void {
@@ -150,7 +152,7 @@ export class AgentAuthentication {
     throw unavailable('Too many hosts connect at once; try again in a moment.', retryAfterSecs);
   }
 
-  /** @returns null: any reason for a 401 */
+  /** @returns null: the request must be answered with 401 */
   async #authenticate(credential: NodeCredential | null, claimedName: string): Promise<AgentIdentity | null> {
     if (credential === null) {
       await this.#checkSecret(NODE_NAME_PATTERN.test(claimedName) ? claimedName : '', '');
@@ -176,7 +178,7 @@ export class AgentAuthentication {
     const decision = decideEnrollment({ ...facts, live: this.#names.has(nodeName) });
     if (decision.kind === 'unauthorized') return null;
     if (decision.kind === 'conflict') throw new ApiError('conflict', { message: decision.message });
-    // The name is taken until the connection ends, so two enrollments cannot race for one record.
+    // The name stays reserved until the connection ends, so two enrollments cannot race for one record.
     const release = this.#names.reserve(nodeName);
     if (release === null) throw new ApiError('conflict');
     try {

@@ -6,7 +6,7 @@ import { readNodeCredential } from '../enrollment/enrollment.ts';
 import { spendToken } from '../enrollment/token-store.ts';
 import { type NodeCredentials, nodeCredentials } from '../hosts/host-store.ts';
 
-/** Bytes of node secrets and enrollment tokens. */
+/** Length of node secrets and enrollment tokens, bytes. */
 export const SECRET_BYTES = 32;
 /** The text of a node secret: SECRET_BYTES in base64url. */
 export const SECRET_PATTERN = /^[A-Za-z0-9_-]{43}$/;
@@ -15,8 +15,8 @@ export const SECRET_PATTERN = /^[A-Za-z0-9_-]{43}$/;
 export type CheckNodeSecret = (nodeName: string, secret: string) => Promise<NodeCredentials | null>;
 
 /**
- * Creates the check of node secrets. Both secrets are compared in every case, so the duration reveals nothing about
- * the name. The first use of a newly enrolled secret makes it the valid one and spends its token.
+ * Creates the check of node secrets. Both secrets are compared in every case, so the duration reveals nothing about the
+ * name. The first use of a new secret from an enrollment replaces the old secret and spends the enrollment token.
  */
 export function nodeSecretCheck(platform: Pick<Platform, 'database' | 'clock'>): CheckNodeSecret {
   const find = batchReads((names: readonly string[]) => nodeCredentials(platform.database.db, names));
@@ -52,9 +52,9 @@ async function firstUse(
 }
 
 /**
- * Authenticates an agent's HTTP call by the headers of the socket; enrollment tokens are not accepted.
+ * Authenticates an agent's HTTP call with the same headers as its socket; enrollment tokens are not accepted.
  * @param headers lower-case names
- * @returns null for any fault; the caller answers one indistinguishable 401
+ * @returns null for any error; the caller answers all of them with the same 401
  */
 export async function authenticateNode(
   check: CheckNodeSecret,

@@ -2,17 +2,17 @@ import { MINUTE_MS, WindowCounter } from '@footlight/platform';
 import { LimiterKeys } from '../../platform/limits.ts';
 
 export interface CredentialLimitOptions {
-  /** Failures per minute of one address with one node name. */
+  /** Maximum failures per minute of one address with one node name. */
   perPair?: number;
-  /** Failures per minute of one address with any name. */
+  /** Maximum failures per minute of one address with any name. */
   perAddress?: number;
 }
 
 const isFull = (counter: WindowCounter, nowMs: number): boolean => counter.isFull(nowMs);
 
 /**
- * Limits clients with wrong node credentials. Only failures count, so a fleet behind one address can reconnect at
- * once.
+ * Limits clients with wrong node credentials. Only failures count, so a whole fleet behind one address can reconnect at
+ * the same time.
  */
 export class CredentialLimits {
   readonly #pairs = new LimiterKeys<WindowCounter>(isFull);
@@ -39,7 +39,7 @@ export class CredentialLimits {
   }
 }
 
-/** A malformed name may be as long as a header, so it is cut; the prefix still distinguishes attempts. */
+/** A malformed name may be as long as a header, so it is cut; the prefix is enough to distinguish names. */
 function pairKey(addressKey: string, nodeName: string): string {
   return `${addressKey} ${nodeName.slice(0, 64)}`;
 }

@@ -1,30 +1,30 @@
-/**
- * The manifest of the image catalog: its form, and what is refused. Pure.
- * Source: docs/containers.md, "The manifest".
- */
+/** Checks and reads the manifest of the image catalog. Pure. Source: docs/containers.md, "The manifest". */
 import { hasTooManyValues, isShallow, stripControls } from '@footlight/protocol';
 import { absolutePath, environment, network } from '@footlight/protocol/rest';
 import { z } from 'zod';
 import { refuseMounts } from '../../catalog/index.ts';
 import { parseReference } from './reference.ts';
 
-/** As many as one agent lists when it registers (`register.images`). */
+/** An agent lists at most this many images when it registers (`register.images`). */
 const MAX_IMAGES = 256;
-/** Bounds of what a launch sends to an agent. Source: `appSpecSchema` of the protocol. */
+/** Limits of the fields that a launch sends to an agent. Source: `appSpecSchema` of the protocol. */
 const MAX_ARGS = 128;
 const MAX_VARIABLES = 256;
 const MAX_MOUNTS = 64;
-/** Bound of `image_build.build_args`. */
+/** Maximum entries of `image_build.build_args`. */
 const MAX_BUILD_ARGS = 64;
-/** A reason names one field, and is part of `sync_error`. */
+/** Maximum length of a reason. It names one field and becomes part of `sync_error`. */
 const MAX_REASON_CHARACTERS = 300;
 
-/** Part of an image's name on a host, `service-local/<id>`. Source: the grammar of names in distribution/reference. */
+/**
+ * An image id. It becomes part of the image's name on a host, `service-local/<id>`. Source: the grammar of names in
+ * distribution/reference.
+ */
 const ID = /^[a-z0-9]+(?:[._-][a-z0-9]+)*$/;
-/** A tag on a host. Source: the same grammar. */
+/** A version. It becomes a tag on a host. Source: the same grammar. */
 const TAG = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/;
 
-/** Text for people, without NUL, which no database stores everywhere, and without control characters. */
+/** Text for people. Control characters are removed, also NUL, which Postgres cannot store. */
 const shown = (max: number) => z.string().max(max).overwrite(stripControls);
 const named = (max: number) => shown(max).refine((value) => value.trim() !== '', { error: 'is blank' });
 const plain = (max: number) =>
@@ -39,7 +39,7 @@ const absent = <Schema extends z.ZodType>(schema: Schema) =>
 const variables = (max: number) =>
   environment.refine((value) => Object.keys(value).length <= max, { error: 'has too many entries' });
 
-/** How apps of an image run; null: the manifest does not say. */
+/** Run settings for apps of an image. null: the manifest does not set the field. */
 const runtimeBlock = z.object({
   preset_name: absent(named(128)),
   gpu: absent(z.boolean()),
@@ -100,12 +100,12 @@ const manifest = z.object({
   images: z.array(manifestImage).max(MAX_IMAGES),
 });
 
-/** A manifest, or the reason for people why it is refused as a whole. */
+/** A manifest, or a sentence that explains why the whole manifest is refused. */
 export type ReadManifest = { images: readonly ManifestImage[] } | { refused: string };
 
 /**
- * Reads a manifest. Unknown fields are ignored; anything else that is wrong refuses the whole.
- * @param bytes as they were fetched, UTF-8
+ * Reads a manifest. Unknown fields are ignored; any other error refuses the whole manifest.
+ * @param bytes the fetched file, UTF-8
  */
 export function readManifest(bytes: Buffer): ReadManifest {
   const text = bytes.toString('utf8');
@@ -127,7 +127,7 @@ export function readManifest(bytes: Buffer): ReadManifest {
   return { images: read.data.images };
 }
 
-/** The first fault with its place, such as `images.2.runtime.mounts: …`. */
+/** The first error with its place, such as `images.2.runtime.mounts: …`. */
 function reasonOf(error: z.ZodError): string {
   const issue = error.issues[0];
   if (issue === undefined) return 'it is not valid';

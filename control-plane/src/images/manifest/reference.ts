@@ -5,7 +5,7 @@
 
 /** `host/name:tag` or `host/name@sha256:…`. */
 export interface Reference {
-  /** Registry with its port, lower case, as the name has it. */
+  /** Registry with its port, lower case, as written in the name. */
   host: string;
   /** Path below the registry, such as `example/retro`. */
   name: string;
@@ -18,12 +18,12 @@ const HOST =
 const PART = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/;
 const TAG = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/;
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
-/** Longest name of an agent's command (`image_ensure.registry_ref`), with its digest. */
+/** Longest image name in an agent's command (`image_ensure.registry_ref`), including its digest. */
 const MAX_CHARACTERS = 400;
 
 /**
- * Reads a name as a manifest has it: with its registry; without tag and digest it is `latest`.
- * @returns null: no such name
+ * Parses an image name of a manifest. The registry is required; without tag and digest the tag is `latest`.
+ * @returns null: the text is not a valid name
  */
 export function parseReference(text: string): Reference | null {
   if (text.length > MAX_CHARACTERS) return null;
@@ -32,7 +32,7 @@ export function parseReference(text: string): Reference | null {
   const slash = named.indexOf('/');
   if (slash === -1) return null;
   const host = named.slice(0, slash);
-  // Otherwise the first part is a folder of a default registry, which the engines of hosts may set differently.
+  // Refuse a name whose first part is no host: each host's container engine would add its own default registry.
   if (!HOST.test(host) || !(/[.:]/.test(host) || host === 'localhost')) return null;
   const path = named.slice(slash + 1);
   const colon = path.indexOf(':');
@@ -42,5 +42,5 @@ export function parseReference(text: string): Reference | null {
   return { host: host.toLowerCase(), name, target: digest === undefined ? { tag } : { digest } };
 }
 
-/** The name of exactly these bytes: `host/name@sha256:…`. */
+/** Image name with a digest, which always names the same bytes: `host/name@sha256:…`. */
 export const byDigest = ({ host, name }: Reference, digest: string): string => `${host}/${name}@${digest}`;

@@ -1,10 +1,11 @@
 /**
- * Order of the versions of images. Pure. Source: semver.org, 11; a leading v and any count of numbers are accepted too.
+ * Order of the versions of images. Pure. Source: semver.org, 11; a leading v and any number of numeric parts are also
+ * accepted.
  */
 
 interface Version {
   numbers: readonly string[];
-  /** null: a release. */
+  /** null: the version is a release. */
   prerelease: readonly string[] | null;
 }
 
@@ -17,8 +18,8 @@ function parseVersion(text: string): Version | null {
 }
 
 /**
- * Whether a version of the catalog is newer than the installed one. If one of them has no known form, any different
- * version counts as newer.
+ * Whether a version of the catalog is newer than the installed one. If one of the versions cannot be parsed, any
+ * different version counts as newer.
  */
 export function isNewer(offered: string, installed: string): boolean {
   const [a, b] = [parseVersion(offered), parseVersion(installed)];
@@ -30,7 +31,7 @@ export function isNewer(offered: string, installed: string): boolean {
   return comparePrereleases(a.prerelease, b.prerelease) > 0;
 }
 
-/** Numbers of any length. */
+/** Compares numbers with any count of digits. */
 function compareNumbers(a: string, b: string): number {
   const [x, y] = [BigInt(a), BigInt(b)];
   return x === y ? 0 : x > y ? 1 : -1;
@@ -47,7 +48,7 @@ function comparePrereleases(a: Version['prerelease'], b: Version['prerelease']):
   return 0;
 }
 
-/** A number sorts below a word. */
+/** Compares prerelease identifiers; a number sorts below a word. */
 function compareIdentifiers(a: string, b: string): number {
   const [isNumberA, isNumberB] = [/^\d+$/.test(a), /^\d+$/.test(b)];
   if (isNumberA && isNumberB) return compareNumbers(a, b);

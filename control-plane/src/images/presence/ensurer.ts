@@ -4,38 +4,39 @@ import type { Platform } from '../../platform/platform.ts';
 import type { InstalledRow } from '../record.ts';
 import { buildOfRow, findInstalled, storeHostImage } from '../store.ts';
 
-/** Retries after the first request. */
+/** Maximum retries after the first request. */
 const RETRIES = 3;
 const FIRST_RETRY_MS = 30 * SECOND_MS;
 
-/** Features of agents that take the commands. */
+/** Agent features: the agent accepts `image_ensure` (PULLS) or `image_build` (BUILDS). */
 const PULLS = 'images';
 const BUILDS = 'image_build';
 
-/** One image that a host is to have. */
+/** One request that a host fetches an image. */
 interface Ask {
   readonly version: string;
-  /** Retries so far (count). */
+  /** Number of retries that were started. */
   retries: number;
-  /** Until the next retry. */
+  /** Waits for the next retry; null: no retry is waiting. */
   timer: Timer | null;
 }
 
 /**
- * Gets installed images onto hosts: sends `image_ensure` or `image_build`, and repeats it when the host refuses, does
- * not answer or fails.
+ * Makes hosts fetch installed images: sends `image_ensure` or `image_build`, and repeats the command when the host
+ * refuses it, does not answer or fails.
  *
- * States of a request: sent → taken → (ready: forgotten) | waiting for a retry → sent. Reports of the host, the ack and
- * the timers move it. It is forgotten when the host's link is lost, because the next registration plans again, when the
- * image is removed or another version is asked for, and after the last retry, whose reason is stored.
+ * States of a request: sent → accepted → (ready: deleted) | waiting for a retry → sent. The ack, reports of the host
+ * and timers change the state. A request is deleted when the host's link is lost, because the next registration plans
+ * again; when the image is removed or another version is requested; and after the last retry, whose reason is stored.
  *
- * Owner: the images feature. Bounded by hosts × installed images. `close` cancels all timers.
+ * The images feature owns this object. The number of requests is bounded by hosts × installed images. `close` cancels
+ * all timers.
  */
 export class Ensurer {
   readonly #platform: Platform;
   readonly #agents: Agents;
   readonly #links: Links;
-  /** By host, then image. */
+  /** Requests by host id, then by image id. */
   readonly #asks = new Map<string, Map<string, Ask>>();
   #closed = false;
 
@@ -45,7 +46,7 @@ export class Ensurer {
     this.#links = links;
   }
 
-  /** Asks a host for a version, unless it is being asked. */
+  /** Makes a host fetch a version, unless a request for the same version is open. */
   ensure(hostId: string, { image_id, version }: Pick<InstalledRow, 'image_id' | 'version'>): void {
     const known = this.#asks.get(hostId)?.get(image_id);
     if (this.#closed || known?.version === version) return;
@@ -56,7 +57,7 @@ export class Ensurer {
     this.#send(hostId, image_id, ask);
   }
 
-  /** Sends `image_remove`, best effort, and asks no host for the image any more. */
+  /** Deletes all requests for the image, and sends `image_remove` to these hosts as best effort. */
   async remove(hostIds: readonly string[], imageId: string): Promise<void> {
     for (const hostId of [...this.#asks.keys()]) this.#forget(hostId, imageId);
     await Promise.all(
@@ -64,7 +65,7 @@ export class Ensurer {
     );
   }
 
-  /** A host has a version, or failed to get it. */
+  /** Called when a host reports that it has a version, or failed to get it. */
   reported(hostId: string, imageId: string, version: string, outcome: 'ready' | 'failed'): void {
     const ask = this.#asks.get(hostId)?.get(imageId);
     if (ask === undefined || ask.version !== version) return;
@@ -72,7 +73,7 @@ export class Ensurer {
     else void this.#retryLater(hostId, imageId, ask, null);
   }
 
-  /** The host's link is lost. */
+  /** Called when the host's link is lost. */
   lost(hostId: string): void {
     for (const ask of this.#asks.get(hostId)?.values() ?? []) ask.timer?.cancel();
     this.#asks.delete(hostId);
@@ -111,7 +112,7 @@ export class Ensurer {
     await this.#retryLater(hostId, imageId, ask, reasonOf(result));
   }
 
-  /** @param reason to store after the last retry; null: the host's own report has it */
+  /** @param reason that is stored after the last retry; null: the host has already reported the reason */
   async #retryLater(hostId: string, imageId: string, ask: Ask, reason: string | null): Promise<void> {
     if (this.#closed || !this.#isCurrent(hostId, imageId, ask) || ask.timer !== null) return;
     if (ask.retries < RETRIES) {
@@ -161,7 +162,7 @@ export class Ensurer {
   }
 }
 
-/** Longest stored reason, the same as for a host's own (`image_state.error`). */
+/** Longest stored reason, the same limit as for a reason from a host (`image_state.error`). */
 const MAX_ERROR_CHARACTERS = 300;
 
 function reasonOf(result: Exclude<CommandResult, { kind: 'ok' | 'not_connected' }>): string {

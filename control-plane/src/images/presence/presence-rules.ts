@@ -1,11 +1,11 @@
 /**
- * What a host's report says about an image there. Pure.
- * Source: docs/containers.md, "On the hosts".
+ * Derives the stored state of an image on a host from the host's reports. Pure. Source: docs/containers.md, "On the
+ * hosts".
  */
 import type { ImageState, Register } from '@footlight/protocol/agent';
 import type { HostImageRow } from '../record.ts';
 
-/** What is stored of an image on a host, without its keys. */
+/** The columns that are stored for an image on a host, without the keys. */
 export type Presence = Pick<HostImageRow, 'version' | 'state' | 'progress_pct' | 'error' | 'bytes'>;
 
 export const ABSENT: Presence = {
@@ -16,7 +16,10 @@ export const ABSENT: Presence = {
   bytes: null,
 };
 
-/** What an `image_state` leaves stored: the newest report counts, and fields belong to their state. */
+/**
+ * The columns to store after an `image_state`. They replace the stored ones, and fields that do not belong to the
+ * reported state are cleared.
+ */
 export function presenceOf(report: Omit<ImageState, 'type' | 'seq' | 'image_id'>): Presence {
   const { state, version } = report;
   const isUnderWay = state === 'pulling' || state === 'building';
@@ -30,11 +33,11 @@ export function presenceOf(report: Omit<ImageState, 'type' | 'seq' | 'image_id'>
 }
 
 /**
- * What the list of a registering host leaves stored. The list is the truth: an image that it lacks is absent. It has
- * neither sizes nor reasons, so those of an unchanged row stay.
- * @param stored rows of the host, by image
- * @param installed ids of installed images; others are dropped
- * @returns the changed rows, by image
+ * The columns to store after a registering host listed its images. An image that is missing from the list is stored as
+ * absent. The list contains no sizes and no reasons, so an unchanged row keeps them.
+ * @param stored rows of the host, by image id
+ * @param installed ids of installed images; other listed images are ignored
+ * @returns the changed rows, by image id
  */
 export function planRegistration(
   stored: ReadonlyMap<string, Presence>,
@@ -55,7 +58,7 @@ export function planRegistration(
   return changes;
 }
 
-/** Whether a host still has to fetch this version. An image that is under way there is not asked for again. */
+/** Whether a host still has to fetch this version. An image that the host is fetching is not requested again. */
 export function needsEnsure(stored: Presence | undefined, version: string): boolean {
   if (stored === undefined || stored.state === 'absent' || stored.state === 'failed') return true;
   return stored.version !== null && stored.version !== version;

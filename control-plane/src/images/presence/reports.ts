@@ -7,10 +7,10 @@ import { findInstalledIds, listInstalled, loadImagesOfHost, storeHostImage } fro
 import type { Ensurer } from './ensurer.ts';
 import { needsEnsure, type Presence, planRegistration, presenceOf } from './presence-rules.ts';
 
-/** Result for a host of a service without images. */
+/** Result for a host while no image is installed. */
 const NOTHING_STORED = { afterCommit() {} };
 
-/** Stores what agents report about images, and orders the images that a host lacks. */
+/** Stores the agents' reports about images, and requests the images that a host lacks. */
 export function createImageHandlers(
   { clock, jobs, writeBatch }: Pick<Platform, 'clock' | 'jobs' | 'writeBatch'>,
   ensurer: Ensurer,
@@ -23,7 +23,7 @@ export function createImageHandlers(
       updated_at: clock.nowMs(),
     });
 
-  /** Stores what one registering host has. */
+  /** Stores the images that one registering host listed. */
   async function hostRegistered(
     tx: Tx,
     installed: readonly InstalledRow[],
@@ -47,7 +47,7 @@ export function createImageHandlers(
     if (!sameBoot && !isFetching) await jobs.event(tx, 'template.warmup', hostId);
     return {
       afterCommit() {
-        // Commands on the former link are lost, so each lacking image is asked for again.
+        // Commands on the former link are lost, so each lacking image is requested again.
         ensurer.lost(hostId);
         for (const image of lacking) ensurer.ensure(hostId, image);
       },
@@ -81,7 +81,7 @@ export function createImageHandlers(
           await store(tx, hostId, image_id, presence);
           held.set(image_id, presence);
         }
-        // Last: jobs come after everything else in the lock order.
+        // Called last, because in the lock order jobs come after all other rows.
         if (isNew) await jobs.event(tx, 'template.warmup', hostId);
       });
       for (const { image_id, version, state } of reports)

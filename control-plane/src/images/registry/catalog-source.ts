@@ -5,20 +5,20 @@ import { type Fetcher, FetchRefused } from '../../platform/outgoing/guarded-fetc
 import { type ManifestImage, readManifest } from '../manifest/manifest.ts';
 import type { BuildSource } from '../record.ts';
 
-/** Time limit of a fetch, and the largest manifest (docs/containers.md, "The manifest"). */
+/** Time limit of a fetch. MAX_BYTES: largest accepted manifest (docs/containers.md, "The manifest"). */
 const DEADLINE_MS = 15 * SECOND_MS;
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** A commit of git, which never changes what it names. */
+/** A git commit id. Unlike a branch it always names the same files. */
 const COMMIT = /^[0-9a-f]{40}$/;
 const GITHUB_FILES = 'https://raw.githubusercontent.com';
 
-/** A manifest as it was fetched, with its origin. */
+/** A fetched manifest with its origin. */
 export interface FetchedManifest {
   images: readonly ManifestImage[];
-  /** SHA-256 of its bytes, hexadecimal. */
+  /** SHA-256 of the manifest's bytes, hexadecimal. */
   sha256: string;
-  /** null: the reference is a branch or a tag, which the file's server does not resolve. */
+  /** null: the reference is a branch or a tag, and the server does not report its commit. */
   commitSha: string | null;
   url: string;
 }
@@ -31,7 +31,7 @@ export class CatalogUnusable extends Error {
   }
 }
 
-/** Where the manifest lies at a branch, tag or commit. @returns null: no catalog is configured */
+/** URL of the manifest at a branch, tag or commit. @returns null: no catalog is configured */
 export function manifestUrl({ repo, path, base }: Config['images'], ref: string): string | null {
   if (repo === null) return null;
   const segments = [...repo.split('/'), ref, ...path.split('/')].filter((segment) => segment !== '');
@@ -77,9 +77,9 @@ export async function fetchManifest(
 }
 
 /**
- * What a host builds a template from: a folder in the archive of a commit. GitHub serves these, with one folder around
- * that is named for the repository and the commit.
- * @returns null: a prebuilt image, a commit that is not known, or another server
+ * The source from which a host builds a template: a folder in the archive of a commit. GitHub serves such archives; all
+ * files are inside one folder that is named after the repository and the commit.
+ * @returns null: the image is prebuilt, the commit is unknown, or the server is not GitHub
  */
 export function buildSourceOf(
   { repo, base }: Pick<Config['images'], 'repo' | 'base'>,

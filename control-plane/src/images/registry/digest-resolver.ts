@@ -1,5 +1,5 @@
 /**
- * Asks registries for the digests of tags: the HTTP API of distribution, version 2, with its anonymous tokens.
+ * Requests the digests of tags from registries by the HTTP API of distribution, version 2, with anonymous tokens.
  * Source: github.com/opencontainers/distribution-spec, "Pulling manifests"; distribution, "Token Authentication".
  */
 import { createHash } from 'node:crypto';
@@ -10,14 +10,14 @@ import { type Fetched, type Fetcher, FetchRefused } from '../../platform/outgoin
 import { byDigest, parseReference, type Reference } from '../manifest/reference.ts';
 import { type Endpoint, endpointOf, endpointOfRealm, parseChallenge } from './registry-hosts.ts';
 
-/** Time limit of all requests about one image together. */
+/** Time limit for all requests about one image together. */
 const DEADLINE_MS = 5 * SECOND_MS;
 /** Largest manifest. Source: the distribution specification lets registries refuse larger ones. */
 const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
-/** A token with its JSON. Tokens of large registries have 3 to 5 kB; chosen with room, not measured. */
+/** Largest JSON answer with a token. Tokens of large registries have 3 to 5 kB; the limit is chosen, not measured. */
 const MAX_TOKEN_BYTES = 64 * 1024;
 
-/** What a tag may lead to: one image, or a list for several processors. */
+/** Accepted manifests of a tag: one image, or a list of images for several processor types. */
 const MANIFEST_TYPES = [
   'application/vnd.oci.image.index.v1+json',
   'application/vnd.docker.distribution.manifest.list.v2+json',
@@ -25,7 +25,7 @@ const MANIFEST_TYPES = [
   'application/vnd.docker.distribution.manifest.v2+json',
 ];
 
-/** A digest that could not be found out; the message is a clause for administrators. */
+/** A digest could not be resolved; the message is a clause for administrators. */
 export class Unresolved extends Error {
   constructor(message: string) {
     super(message);
@@ -33,17 +33,17 @@ export class Unresolved extends Error {
   }
 }
 
-/** Finds the digests of images. Owner: the images feature; holds nothing between two calls. */
+/** Resolves the digests of images. It keeps no state between two calls. */
 export interface DigestResolver {
   /**
-   * @param registryRef name with a tag, or with a digest, which is taken as it is
-   * @returns `host/name@sha256:…`, the digest computed here from the bytes that came
+   * @param registryRef image name with a tag, or with a digest, which is returned unchanged
+   * @returns `host/name@sha256:…`, with a digest that is computed here from the received bytes
    * @throws Unresolved
    */
   resolve(registryRef: string): Promise<string>;
 }
 
-/** @param deps.hosts registries that may be asked */
+/** @param deps.hosts registries that may be contacted */
 export function createDigestResolver(deps: {
   clock: Clock;
   fetcher: Fetcher;
@@ -80,7 +80,7 @@ export function createDigestResolver(deps: {
 
     let answer = await get(endpoint, path, MAX_MANIFEST_BYTES, accept);
     if (answer.status === 401) {
-      // Only once: a registry that refuses its own token is not asked again.
+      // Tried only once: if a registry refuses its own token, the request is not repeated.
       const authorization = `Bearer ${await token(answer)}`;
       answer = await get(endpoint, path, MAX_MANIFEST_BYTES, { ...accept, authorization });
     }
@@ -91,7 +91,7 @@ export function createDigestResolver(deps: {
     async resolve(registryRef) {
       const reference = parseReference(registryRef);
       if (reference === null) throw new Unresolved('its name is none of a registry');
-      // Hosts pull from this registry, so a name with a digest must be on the list as well.
+      // Hosts pull from this registry, so the registry of a name with a digest must also be on the list.
       const endpoint = endpointOf(reference.host, hosts);
       if (endpoint === null)
         throw new Unresolved(`${reference.host} is not one of SERVICE_IMAGE_REGISTRY_HOSTS`);
@@ -125,7 +125,7 @@ function readDigest(answer: Fetched): string {
   return digest;
 }
 
-/** Characters of a token. Source: RFC 6750, 2.1. */
+/** Characters that a token may contain. Source: RFC 6750, 2.1. */
 const TOKEN = /^[A-Za-z0-9._~+/=-]+$/;
 
 /** @throws Unresolved */
@@ -139,7 +139,7 @@ function readToken(answer: Fetched): string {
   return token;
 }
 
-/** @returns undefined for what is no JSON */
+/** @returns undefined when the bytes are not JSON */
 function parseJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString('utf8'));

@@ -1,24 +1,23 @@
 /**
- * The registries that this instance asks, and how each is reached. Pure.
- * Source: docs/containers.md, "Registries".
+ * Decides which registries this instance contacts, and by which URL. Pure. Source: docs/containers.md, "Registries".
  */
 import type { RegistryHost } from '../../platform/config/config-values.ts';
 
-/** How a registry's API is reached. */
+/** URL of a registry's API. */
 export interface Endpoint {
   /** `https://host[:port]`, or http for loopback. */
   origin: string;
-  /** The operator named this host, so that it may have an address of an inner network. */
+  /** Whether the operator named this host. Then it may have an address of a private network. */
   isNamed: boolean;
 }
 
-/** Docker Hub names its images by another host than the one that serves them. */
+/** Image names of Docker Hub contain another host than the one that serves its API. */
 const SERVED_BY: Readonly<Record<string, string>> = { 'docker.io': 'registry-1.docker.io' };
 
 /**
- * @param host of an image's name, lower case
+ * @param host in an image's name, lower case
  * @param hosts entries of SERVICE_IMAGE_REGISTRY_HOSTS
- * @returns null: not a registry of this instance
+ * @returns null: the host is not in the list
  */
 export function endpointOf(host: string, hosts: readonly RegistryHost[]): Endpoint | null {
   const entry = hosts.find((one) => one.host === host);
@@ -27,9 +26,9 @@ export function endpointOf(host: string, hosts: readonly RegistryHost[]): Endpoi
 }
 
 /**
- * How the server for tokens that a registry names is reached. A host of the list keeps its scheme and may lie in an
- * inner network; every other one must be a public server with TLS.
- * @returns null: not an address that is asked
+ * URL of the token server that a registry names. A host of the list keeps its scheme and may be in a private network.
+ * Every other host must be a public server with TLS.
+ * @returns null: the address must not be contacted
  */
 export function endpointOfRealm(realm: string, hosts: readonly RegistryHost[]): Endpoint | null {
   if (!URL.canParse(realm)) return null;
@@ -46,14 +45,17 @@ export interface Challenge {
   service: string | null;
 }
 
-/** Challenges of large registries have some hundred characters. Chosen with room, not measured. */
+/**
+ * Longest parsed challenge. Challenges of large registries have a few hundred characters; the limit is chosen, not
+ * measured.
+ */
 const MAX_CHALLENGE_CHARACTERS = 4096;
 
-/** @returns null: another scheme, no realm, or too long. Source: RFC 6750, 3. */
+/** @returns null: the header has another scheme or no realm, or is too long. Source: RFC 6750, 3. */
 export function parseChallenge(header: string): Challenge | null {
   if (header.length > MAX_CHALLENGE_CHARACTERS || !/^bearer\s/i.test(header)) return null;
   const fields = new Map(
-    // Anchored at the beginning of a word; otherwise the search would take quadratic time.
+    // The pattern matches only at the beginning of a word; otherwise the search would need quadratic time.
     [...header.matchAll(/(?<![a-z_])([a-z_]+)="([^"]*)"/gi)].map(([, key = '', value = '']) => [
       key.toLowerCase(),
       value,

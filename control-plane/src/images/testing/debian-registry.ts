@@ -5,19 +5,19 @@ import { digestOf, OCI_MANIFEST } from './fake-registry.ts';
 const CONFIG = 'application/vnd.oci.image.config.v1+json';
 const LAYER = 'application/vnd.oci.image.layer.v1.tar+gzip';
 
-/** A real registry that images are pushed to, and fetched from, over its HTTP API. */
+/** A real registry. Tests push images to it and fetch them over its HTTP API. */
 export interface DebianRegistry extends RealRegistry {
   /** Pushes an image of one layer. @returns the digest of its manifest */
   push(name: string, tag: string, content: string): Promise<string>;
   /**
    * Fetches an image by its digest and compares every part.
-   * @param progress of the parts, in per cent
-   * @returns bytes of all parts
+   * @param receives the progress in percent
+   * @returns total bytes of all parts
    */
   pull(registryRef: string, progress: (pct: number) => void): Promise<number>;
 }
 
-/** @throws when Debian's docker-registry is missing: the preparation of the tests installs it */
+/** @throws when Debian's docker-registry is missing; the preparation of the tests installs it */
 export async function startDebianRegistry(): Promise<DebianRegistry> {
   const registry = await startRealRegistry();
   const origin = `http://${registry.name}`;

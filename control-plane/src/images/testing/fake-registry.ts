@@ -6,21 +6,21 @@ export type RegistryAnswer = (request: IncomingMessage, response: ServerResponse
 
 export const OCI_MANIFEST = 'application/vnd.oci.image.manifest.v1+json';
 
-/** A server of a catalog and of images, on loopback. Scripted answers replace the honest ones. */
+/** A server on loopback that serves a catalog and images. Scripted answers replace the normal ones. */
 export interface FakeRegistry {
-  /** `127.0.0.1:port`, as names of images have it. */
+  /** `127.0.0.1:port`, the form used in image names. */
   readonly host: string;
-  /** Variables of a control plane that uses it for both. */
+  /** Environment variables of a control plane that uses this server as catalog and as registry. */
   readonly env: Record<string, string>;
-  /** Images of the manifest; null: the text of `manifestText`. */
+  /** Images of the manifest, used while `manifestText` is null. */
   images: Record<string, unknown>[];
-  /** Replaces the manifest. */
+  /** Text that replaces the manifest; null: the manifest lists `images`. */
   manifestText: string | null;
   /** Bytes of a tag's manifest, by `name:tag`. */
   readonly tags: Map<string, Buffer>;
-  /** Answers by path without query; they come before the honest ones. */
+  /** Answers by path without query; they replace the normal ones. */
   readonly answers: Map<string, RegistryAnswer>;
-  /** Paths that were asked, in order, with the query. */
+  /** Requested paths with their queries, in order. */
   readonly asked: string[];
   /** Publishes a manifest under a tag. @returns its digest */
   publish(name: string, tag: string, content?: string): string;
@@ -30,7 +30,7 @@ export interface FakeRegistry {
 export const digestOf = (bytes: Buffer): string =>
   `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
-/** A manifest that no other content has. */
+/** A manifest; different content gives a different manifest. */
 export const ociManifest = (content: string): Buffer =>
   Buffer.from(
     JSON.stringify({

@@ -1,4 +1,4 @@
-/** The schedule of a job in force: what is stored, under what the environment sets. Pure. */
+/** The effective schedule of a job: values of the environment override the stored ones. Pure. */
 import { SECOND_MS } from '@footlight/platform';
 import { fromJson } from '../../platform/database/codec.ts';
 import type { JobsTable } from '../../platform/database/tables/jobs.ts';

@@ -1,4 +1,4 @@
-/** What a change of a job's schedule stores. Pure. Source: docs/configuration.md, "Background jobs". */
+/** Plans a change of a job's schedule. Pure. Source: docs/configuration.md, "Background jobs". */
 import type { JobPatch } from '@footlight/protocol/rest';
 import { flag, toJson } from '../../platform/database/codec.ts';
 import type { JobsTable } from '../../platform/database/tables/jobs.ts';
@@ -10,13 +10,13 @@ export type PatchPlan =
   | {
       kind: 'change';
       columns: Partial<JobsTable>;
-      /** Pending runs of the schedule are planned again. */
+      /** Whether the pending runs of the schedule must be planned again. */
       isReplanned: boolean;
     };
 
 const invalid = (why: string): PatchPlan => ({ kind: 'invalid', why });
 
-/** @param isLocked the environment sets the interval */
+/** @param isLocked whether the environment sets the interval */
 export function planPatch(job: JobsTable, patch: JobPatch, isLocked: boolean): PatchPlan {
   const { enabled, interval_secs, window_days, timezone, history_limit } = patch;
   if (interval_secs !== undefined && job.schedule_kind !== 'interval')

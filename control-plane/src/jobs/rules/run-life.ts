@@ -1,5 +1,5 @@
 /**
- * The life of a run. Pure: facts and the time in, decisions out.
+ * The states of a run. Pure: the functions receive facts and the time, and return decisions.
  *
  *     pending ──claim──> running ──report──> succeeded, failed, skipped
  *                           ├──report────> deferred, which a pending run with the next attempt follows
@@ -17,40 +17,40 @@ const FIRST_RETRY_MS = 30 * SECOND_MS;
 export type OpenState = 'pending' | 'running';
 export type Trigger = 'schedule' | 'manual' | 'event';
 
-/** What an agent's report does to a run of its host. */
+/** Effect of an agent's report on a run of its host. */
 export function decideRunReport(state: JobRunState): 'close' | 'no_op' | 'refuse' {
   if (state === 'running') return 'close';
-  // No process claimed it, so no process can report its end.
+  // No process claimed a pending run, so no process can report its end.
   return state === 'pending' ? 'refuse' : 'no_op';
 }
 
-/** Wait after a deferred attempt: 30 s, doubling to 15 minutes. */
+/** Wait after a deferred attempt: first 30 s, doubled each time up to 15 minutes. */
 export function retryDelayMs(attempt: number): number {
   return Math.min(FIRST_RETRY_MS * 2 ** Math.min(attempt - 1, 16), MAX_RETRY_MS);
 }
 
-/** A run that ends. */
+/** An ending run. */
 export interface EndingRun {
   trigger: Trigger;
   attempt: number;
   actor_user_id: string | null;
-  /** JSON text. */
+  /** Parameters of the job as JSON text. */
   params: string;
   /** 1: another event asked for a run while this one was running. */
   rerun: 0 | 1;
 }
 
-/** The run that follows one that ended. */
+/** The run that follows an ended run. */
 export type FollowingRun = Omit<EndingRun, 'rerun'> & { scheduled_for: number };
 
 /**
- * What follows the end of a run.
+ * Plans the run that follows the end of a run.
  *
- * A deferred run is tried again, and this try also serves an event that came during the run. After any other end a run
- * with such an event is followed by a new one, so that no event is lost.
- * @param outcome how it ended
- * @param window of its job
- * @returns null: nothing
+ * A deferred run is tried again; this try also handles an event that occurred during the run. After any other end, such
+ * an event adds a new run, so that no event is lost.
+ * @param outcome how the run ended
+ * @param window start window of the run's job
+ * @returns null: no run follows
  */
 export function planFollowing(
   run: EndingRun,
@@ -73,24 +73,25 @@ export function planFollowing(
   };
 }
 
-/** What the claim reaper does to a running run. */
+/** Reason for which the claim reaper ends a running run; null: the run continues. */
 export type Reaped = 'timed_out' | 'dispatcher_gone' | null;
 
 /**
- * Whether the claimer of a running run is gone.
- * @param isExecuting this dispatcher works on it
+ * Decides whether the claimer of a running run has stopped.
+ * @param isExecuting whether this dispatcher is executing the run
  */
 export function judgeClaim(
   run: { claimed_at: number | null; fence: number | null },
   { isExecuting, timeoutMs, nowMs }: { isExecuting: boolean; timeoutMs: number; nowMs: number },
 ): Reaped {
-  // One dispatcher works at a time, so a run that it does not know is another's, or its claim was never answered.
+  // Only one dispatcher is active at a time. A run that it is not executing belongs to a former dispatcher, or the
+  // answer to its claim was lost.
   if (run.fence !== null && !isExecuting) return 'dispatcher_gone';
   // A claim in the future was stored while the clock was ahead.
   return run.claimed_at !== null && Math.abs(nowMs - run.claimed_at) > timeoutMs ? 'timed_out' : null;
 }
 
-/** An open run of a host, as its agent's claim needs it. */
+/** An open run of a host, with the fields that its agent's claim needs. */
 export interface RunOfHost {
   id: string;
   job_id: string;
@@ -99,18 +100,19 @@ export interface RunOfHost {
   scheduled_for: number;
   claimed_at: number | null;
   claimed_boot: string | null;
-  /** 1: its job is switched on. */
+  /** 1: the run's job is enabled. */
   enabled: 0 | 1;
 }
 
-/** An answer that carried a claim may be lost; the agent asks again after this time. */
+/** The answer to a claim may be lost, so after this time the same run is returned again. */
 const HAND_OUT_AGAIN_MS = MINUTE_MS;
 
 /**
- * What a host's poll gets.
- * @param runs its open ones
- * @param bootId of the agent process that asks; null: it did not say
- * @returns due: pending runs to claim, the longest due first; again: runs that this process claimed and did not report
+ * Selects the runs that a host's poll returns.
+ * @param runs open runs of the host
+ * @param bootId id of the agent process that polls; null: it sent none
+ * @returns due: pending runs to claim, those due for the longest time first; again: runs that this process claimed and
+ *   did not report
  */
 export function selectRuns<Run extends RunOfHost>(
   runs: readonly Run[],

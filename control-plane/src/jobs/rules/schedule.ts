@@ -1,19 +1,19 @@
 /**
- * When a job runs. Pure: schedules and the time in, times out. A window follows the local clock: an hour that occurs
- * twice counts twice, and a window that the clock skips does not open on that day.
- * Source: docs/configuration.md, "Background jobs".
+ * Computes when a job runs. Pure: the functions receive schedules and the time, and return times. A window uses local
+ * time. An hour that occurs twice (end of summer time) is inside twice, and a window in a skipped hour does not open on
+ * that day. Source: docs/configuration.md, "Background jobs".
  */
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import { nextClockChange, wallClockMs } from './zone.ts';
 
-/** Times at which runs may start; the window governs starts only. */
+/** Times of day at which runs may start. A running job may continue after the window. */
 export interface Window {
-  /** Seconds since midnight, never equal. The end is on the next day where it is the earlier one. */
+  /** Seconds since midnight. The two are never equal; an end before the start is on the next day. */
   startSecs: number;
   endSecs: number;
-  /** Days on which it opens, 0 (Sunday) to 6; empty: every day. */
+  /** Weekdays on which the window opens, 0 (Sunday) to 6; empty: every day. */
   days: readonly number[];
-  /** IANA zone. */
+  /** IANA time zone. */
   zone: string;
 }
 
@@ -22,7 +22,7 @@ export const MAX_RETRY_MS = 15 * MINUTE_MS;
 
 const TIME = /^([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?$/;
 
-/** Seconds since midnight of HH:MM or HH:MM:SS; null for other texts, 24:00 among them. */
+/** Seconds since midnight of HH:MM or HH:MM:SS; null for other texts, for example 24:00. */
 export function parseTimeOfDay(text: string): number | null {
   const match = TIME.exec(text);
   if (match === null) return null;
@@ -35,8 +35,8 @@ export function writeTimeOfDay(secs: number): string {
 }
 
 /**
- * Whether the clocks of the zone show a time of the window. An hour that the clocks show twice counts twice, and one
- * that they skip not at all.
+ * Whether the zone's local time is inside the window. A repeated hour is inside both times; a skipped hour never
+ * occurs.
  */
 export function isInWindow(window: Window, atMs: number): boolean {
   return isWallClockInside(window, wallClockMs(window.zone, atMs));
@@ -50,7 +50,9 @@ function isWallClockInside({ startSecs, endSecs, days }: Window, wallMs: number)
   return (secs >= startSecs && opensOn(0)) || (secs < endSecs && opensOn(1));
 }
 
-/** First opening at or after a time of the wall clock, if the clocks are not changed until then. */
+/**
+ * First opening at or after a time of the wall clock, under the assumption that the clocks are not changed before it.
+ */
 function nextOpening({ startSecs, days }: Window, wallMs: number): number {
   const midnight = Math.floor(wallMs / DAY_MS) * DAY_MS;
   for (let day = 0; day < 8; day += 1) {
@@ -58,16 +60,17 @@ function nextOpening({ startSecs, days }: Window, wallMs: number): number {
     const isDay = days.length === 0 || days.includes(new Date(opening).getUTCDay());
     if (isDay && opening >= wallMs) return opening;
   }
-  // Every list of days has a day within a week, so only today's opening of a weekly window remains, a week from now.
+  // The loop finds every other case, so the window opens once a week, and today's opening has passed: the next one is
+  // in a week.
   return midnight + 7 * DAY_MS + startSecs * SECOND_MS;
 }
 
-/** Clocks are changed a few times a year, so two dozen steps of up to two days pass any of them. */
+/** Bound of the search. Clocks are changed only a few times a year, so two dozen steps of up to two days are enough. */
 const MAX_STEPS = 24;
 
 /**
- * The first instant from `atMs` on at which runs may start.
- * @param window null: always
+ * The first time at or after `atMs` at which runs may start.
+ * @param window null: runs may start at any time
  */
 export function moveIntoWindow(window: Window | null, atMs: number): number {
   if (window === null) return atMs;
@@ -78,7 +81,7 @@ export function moveIntoWindow(window: Window | null, atMs: number): number {
     const openingMs = fromMs + nextOpening(window, wallMs) - wallMs;
     const changeMs = nextClockChange(window.zone, fromMs);
     if (changeMs === null) {
-      // The clocks run evenly for two days: go to the opening, or as far as is known.
+      // The clocks are not changed within two days: go to the opening, or at most two days ahead.
       const knownMs = fromMs + 2 * DAY_MS;
       if (openingMs <= knownMs) return openingMs;
       fromMs = knownMs;
@@ -89,11 +92,11 @@ export function moveIntoWindow(window: Window | null, atMs: number): number {
 }
 
 /**
- * When a job with an interval runs next. A last run that ended in the future was stored while the clock was ahead; it
- * counts as ended now, because its real end is unknown.
- * @param intervalMs from the end of the last run; null: never
+ * Time of the next run of a job with an interval. A last run that ended in the future was stored while the clock was
+ * ahead; it counts as ended now, because its real end is unknown.
+ * @param intervalMs interval from the end of the last run; null: the job never starts by itself
  * @param lastEndMs end of the target's last run; null: it never ran
- * @returns null: never
+ * @returns null: no run starts
  */
 export function nextStart(
   { intervalMs, window }: { intervalMs: number | null; window: Window | null },
@@ -106,9 +109,9 @@ export function nextStart(
 }
 
 /**
- * The latest start that can be planned at present, for a first try and for a retry. A run that waits for longer was
- * planned by a clock that was ahead, and would keep its job from running until that time comes.
- * @param intervalMs null: the job is not started by its schedule
+ * The latest start that can be planned at present, for a first try and for a retry. A run with a later start was
+ * planned while the clock was ahead, and would block its job until that time.
+ * @param intervalMs null: the job's schedule does not start it
  */
 export function latestStart(
   { intervalMs, window }: { intervalMs: number | null; window: Window | null },

@@ -2,9 +2,9 @@
 import { DAY_MS, HOUR_MS, SECOND_MS } from '@footlight/platform';
 import { isTimeZone } from '@footlight/protocol/rest';
 
-/** Formatters are slow to make (about 50 µs) and few: one for each zone that a job uses. null: no zone. */
+/** Formatters by zone, cached because creating one takes about 50 µs. null: the zone is unknown. */
 const formatters = new Map<string, Intl.DateTimeFormat | null>();
-/** Bound of that map. There are about 600 names. */
+/** Maximum cached formatters. There are about 600 zone names. */
 const MAX_FORMATTERS = 1_000;
 
 function formatterOf(zone: string): Intl.DateTimeFormat | null {
@@ -24,9 +24,9 @@ function formatterOf(zone: string): Intl.DateTimeFormat | null {
 }
 
 /**
- * What the zone's clocks show, as if their time were UTC.
- * @param zone a zone that the runtime does not know counts as UTC: another release may have stored it
- * @returns milliseconds: of 14:00 in any zone the same as of 14:00 UTC
+ * The zone's local time, expressed as milliseconds as if it were UTC.
+ * @param zone a zone that the runtime does not know is treated as UTC, because another release may have stored it
+ * @returns milliseconds; 14:00 in any zone gives the value of 14:00 UTC
  */
 export function wallClockMs(zone: string, atMs: number): number {
   const formatter = formatterOf(zone);
@@ -34,19 +34,19 @@ export function wallClockMs(zone: string, atMs: number): number {
   const shown: Record<string, number> = {};
   for (const { type, value } of formatter.formatToParts(atMs)) shown[type] = Number(value);
   const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = shown;
-  // Offsets are whole seconds, so the milliseconds are those of the instant.
+  // Offsets are whole seconds, so local time and UTC have the same milliseconds.
   const milliseconds = ((atMs % SECOND_MS) + SECOND_MS) % SECOND_MS;
   return Date.UTC(year, month - 1, day, hour, minute, second, milliseconds);
 }
 
 const offsetMs = (zone: string, atMs: number): number => wallClockMs(zone, atMs) - atMs;
 
-/** Two changes of a zone's offset are further apart than this. */
+/** Search step. Two changes of a zone's offset are always further apart than this. */
 const STEP_MS = 6 * HOUR_MS;
 
 /**
- * The first instant after `fromMs` at which the zone's clocks are changed.
- * @returns null: not within the next two days
+ * The first time after `fromMs` at which the zone's clocks are changed.
+ * @returns null: no change within the next two days
  */
 export function nextClockChange(zone: string, fromMs: number): number | null {
   const before = offsetMs(zone, fromMs);

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import type { JobReport } from '@footlight/protocol/agent';
 import { type Answer, addHost, type TestApp } from '../../testing/index.ts';
 
-/** A host as its agent calls the service: over HTTP, without a socket. */
+/** A host whose agent calls the service over HTTP, without a WebSocket. */
 export interface CallingHost {
   readonly id: string;
-  /** Process id of the next calls; null: not sent. */
+  /** Boot id that the next calls send; null: they send none. */
   bootId: string | null;
   pending(): Promise<Answer>;
   report(report: Partial<JobReport> & { run_id: string }): Promise<Answer>;
-  /** Any call with its credential, or with another one. */
+  /** Calls any route with the host's credential, or with the given secret. */
   call(method: string, url: string, body?: unknown, secret?: string): Promise<Answer>;
 }
 

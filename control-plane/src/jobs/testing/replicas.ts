@@ -8,11 +8,11 @@ import type { JobOutcome, JobRunContext } from '../../platform/platform.ts';
 import { ManualClock } from '../../testing/index.ts';
 import { createJobs } from '../service.ts';
 
-/** The only job that these replicas have work for. */
+/** The only job for which these replicas have registered work. */
 export const JANITOR = 'auth.token_janitor';
 const logger = createLogger('silent');
 
-/** One process of the control plane: its jobs, its leader and its clock. Owner: the test, which closes it. */
+/** One process of the control plane: its jobs, its leader and its clock. The test must close it. */
 export function replica(database: Database, clock: ManualClock, env: Record<string, string> = {}) {
   const bus = createInProcessBus({ clock, logger });
   const leader = createLeader({ database, clock, random: systemRandom, logger });
@@ -48,7 +48,7 @@ export function replica(database: Database, clock: ManualClock, env: Record<stri
     jobs,
     leader,
     started: started as readonly JobRunContext[],
-    /** Later runs of the janitor wait for `finish`. */
+    /** After this call, runs of the janitor wait for `finish`. */
     hold: (how = { ignoresSignal: false }) => {
       held = how;
     },
@@ -63,7 +63,7 @@ export function replica(database: Database, clock: ManualClock, env: Record<stri
 }
 export type Replica = ReturnType<typeof replica>;
 
-/** A database with one replica. Owner: the test, which closes it. */
+/** A database with one replica. The test must close it. */
 export async function openJobsWorld(target: DatabaseTarget, env: Record<string, string> = {}) {
   const database = await openDatabase(target, { logger });
   const clock = new ManualClock();

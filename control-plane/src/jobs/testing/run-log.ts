@@ -1,10 +1,12 @@
 /**
- * Every change of a run, as a Postgres trigger writes it down: so that no change is missed, as it could be by reading
- * the rows. Changes of one target are in their order, because its runs wait for each other in the unique index of open
- * runs.
+ * Log of all changes of runs, written by a Postgres trigger. Reading the rows from time to time could miss changes. The
+ * changes of one target are in order, because its runs wait for each other at the unique index of open runs.
  */
 
-/** Statements that start the log. Source of `lease`: the transaction that changes a run of the dispatcher holds that row. */
+/**
+ * Statements that start the log. The column `lease` is consistent, because a transaction that changes a run of the
+ * dispatcher has locked the row of the lease.
+ */
 export const LOG_RUNS = `
   create table run_log (
     seq bigserial primary key, op text, id text, job_id text, host_id text, state text, attempt int,
@@ -29,9 +31,12 @@ export interface RunChange {
   host_id: string | null;
   state: string;
   attempt: number;
-  /** null: nobody claimed it. */
+  /** null: the run is not claimed. */
   claimed_at: string | null;
-  /** Of the dispatcher that claimed the run, and of the lease at the change; null: none. */
+  /**
+   * Fencing number of the dispatcher that claimed the run; null: no dispatcher did. `lease`: number of the lease at the
+   * change.
+   */
   fence: string | null;
   lease: string | null;
   error: string | null;
@@ -40,17 +45,17 @@ export interface RunChange {
 const OPEN = ['pending', 'running'];
 
 /**
- * Looks for what must never be: two open runs of a target, a run that is claimed twice or changes after its end, a retry that
- * is lost or made twice, a write of a dispatcher whose lease another one has.
- * @param changes all of a database, in their order
- * @returns one text for each
+ * Finds forbidden changes: two open runs of a target, a run that is claimed twice or changes after its end, a lost or
+ * duplicate retry, and a write of a dispatcher that lost its lease.
+ * @param changes all changes of one database, in order
+ * @returns one text per violation
  */
 export function findViolations(changes: readonly RunChange[]): string[] {
   const violations: string[] = [];
   const states = new Map<string, string>();
   const claims = new Map<string, string>();
   const open = new Map<string, Set<string>>();
-  /** Attempt of the run that must come next. */
+  /** Attempt number of the retry that must follow, by target. */
   const retries = new Map<string, number>();
   for (const [n, change] of changes.entries()) {
     const { op, id, state, attempt, fence, lease, error } = change;
