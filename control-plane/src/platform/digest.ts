@@ -3,7 +3,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 /** SHA-256 in lower-case hex: the only stored form of tokens and secrets. */
 export const sha256Hex = (data: string | Uint8Array): string => hash('sha256', data, 'hex');
 
-/** Placeholder for a missing digest, so that a comparison costs the same work. */
+/** Placeholder for a missing digest, so that the comparison takes the same time. */
 export const NO_DIGEST = '0'.repeat(64);
 
 /** Compares two digests in constant time. */

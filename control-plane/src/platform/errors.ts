@@ -4,13 +4,13 @@ import { ERRORS, type ErrorCode, type ErrorEnvelope } from '@footlight/protocol/
 export interface ErrorExtras {
   /** Replaces the code's default message; shown to people, never parsed. */
   message?: string;
-  /** Replaces the code's status where one code has two (503 `internal`). */
+  /** Replaces the code's status for a code with two statuses (503 `internal`). */
   status?: number;
   /** The conflicting session, if known. */
   session_id?: string;
   live_sessions?: number;
   derived_tiles?: { id: string; name: string }[];
-  /** Whole seconds for the Retry-After header. */
+  /** Value of the Retry-After header, whole seconds. */
   retryAfterSecs?: number;
   headers?: Record<string, string>;
   /** Members next to `error`; only for client_too_old. */
@@ -47,20 +47,23 @@ export class ApiError extends Error {
   }
 }
 
-/** 400 validation_failed with a sentence that names the field. */
+/** Creates a 400 validation_failed. @param message a sentence that names the field */
 export function invalid(message: string): ApiError {
   return new ApiError('validation_failed', { message });
 }
 
 /**
- * 401 for a node credential that is not valid, and for what a host may not know to exist: one answer, so that it cannot
- * tell them apart.
+ * Creates a 401 for an invalid node credential. Objects that belong to other hosts get the same answer, so that a host
+ * cannot find out that they exist.
  */
 export function badNodeCredential(): ApiError {
   return new ApiError('unauthorized', { message: 'The node credential is not valid.' });
 }
 
-/** 503 internal: a dependency of this answer is temporarily down. `retryAfterSecs` in whole seconds. */
+/**
+ * Creates a 503 internal: something that this answer needs is temporarily unavailable. `retryAfterSecs` in whole
+ * seconds.
+ */
 export function unavailable(message: string, retryAfterSecs = 1): ApiError {
   return new ApiError('internal', { message, status: 503, retryAfterSecs });
 }

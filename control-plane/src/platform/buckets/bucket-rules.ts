@@ -1,18 +1,19 @@
-/** When a request to a token bucket must wait. Pure; token-buckets.ts keeps the states. */
+/** Decides when a request to a token bucket must wait. Pure; token-buckets.ts stores the states. */
 
 export interface BucketShape {
-  /** Size of the burst. */
+  /** Maximum requests in a burst. */
   capacity: number;
-  /** Refill time of one request. */
+  /** Time after which one more request is allowed. */
   refillEveryMs: number;
 }
 
-/** A refusal with the wait until it can pass, or the state after it passed. */
+/** A refusal with the wait until a retry can succeed, or the state after an accepted request. */
 export type LimitVerdict<State> = { waitMs: number } | { next: State };
 
 /**
- * Milliseconds until the next request passes; 0 or less: now.
- * @param fullAtMs time at which the bucket will be full, which is all its state: it needs no rounding and no timer
+ * Milliseconds until the next request is accepted; 0 or less: now.
+ * @param fullAtMs time at which the bucket will be full. A bucket stores nothing else, so it needs no rounding and no
+ *   timer
  */
 export const bucketWaitMs = (
   { capacity, refillEveryMs }: BucketShape,
@@ -20,7 +21,7 @@ export const bucketWaitMs = (
   nowMs: number,
 ): number => Math.max(fullAtMs, nowMs) - nowMs - (capacity - 1) * refillEveryMs;
 
-/** One request to a bucket. @param fullAtMs undefined: a full bucket */
+/** Decides about one request to a bucket. @param fullAtMs undefined: the bucket is full */
 export function judgeRequest(
   shape: BucketShape,
   fullAtMs: number | undefined,

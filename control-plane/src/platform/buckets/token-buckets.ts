@@ -3,13 +3,16 @@ import { type Limiter, LimiterKeys, rateLimited } from '../limits.ts';
 import { type BucketShape, bucketWaitMs, judgeRequest } from './bucket-rules.ts';
 
 export interface TokenBuckets extends Limiter {
-  /** Takes one request. @returns 0: taken; otherwise nothing was taken and this many milliseconds remain */
+  /**
+   * Takes one token for a request. @returns 0: accepted; otherwise the milliseconds until a retry can succeed, and no
+   * token was taken
+   */
   tryTake(key: string): number;
   /** Undoes one `tryTake`, for a request that must not count. */
   giveBack(key: string): void;
 }
 
-/** Exact token buckets; an evicted key has a full bucket. */
+/** Exact token buckets; an evicted key starts again with a full bucket. */
 export function createTokenBuckets(shape: BucketShape, clock: Pick<Clock, 'monotonicMs'>): TokenBuckets {
   const fullAt = new LimiterKeys<number>((fullAtMs, nowMs) => bucketWaitMs(shape, fullAtMs, nowMs) > 0);
 

@@ -1,6 +1,6 @@
 /**
- * The seam between replicas: everything that another replica may hold (sockets of hosts and viewers, event streams,
- * cached settings) is reached by a message. Each feature declares its subjects in one list, with the schema of each
+ * The connection between replicas. State that may be on another replica (sockets of hosts and viewers, event streams,
+ * cached settings) is reached only by messages. Each feature declares its subjects in one list, with the schema of each
  * payload.
  */
 import type { z } from 'zod';
@@ -17,8 +17,8 @@ export interface RequestSubject<Payload, Reply> extends Subject<Payload> {
 }
 
 /**
- * no_responder: nobody answers such requests. no_answer: it may have reached the responder, which failed or is late.
- * not_sent: nobody in this process answers, and the other replicas cannot be reached.
+ * no_responder: no replica answers requests with this key. no_answer: the request may have reached the responder, which
+ * failed or is late. not_sent: this process has no responder, and the other replicas cannot be reached.
  */
 export type CallAnswer<Reply> =
   | { kind: 'reply'; reply: Reply }
@@ -42,7 +42,7 @@ export interface Bus {
     key: string | null,
     deliver: (payload: Payload, key: string) => void,
   ): Subscription;
-  /** Receives what other replicas publish, with any key; nothing with a single replica. */
+  /** Receives only messages of other replicas, with any key. With a single replica no message arrives. */
   subscribeOthers<Payload>(
     subject: Subject<Payload>,
     deliver: (payload: Payload, key: string) => void,
@@ -54,13 +54,16 @@ export interface Bus {
     payload: Payload,
     timeoutMs: number,
   ): Promise<CallAnswer<Reply>>;
-  /** Answers requests with a key. One responder per key; a later one replaces the earlier one. */
+  /** Answers requests with a key. One responder per key; a later responder replaces the earlier one. */
   respond<Payload, Reply>(
     subject: RequestSubject<Payload, Reply>,
     key: string,
     answer: (payload: Payload, key: string) => Promise<Reply>,
   ): Subscription;
-  /** Calls the listener when messages of others may have been lost: read again what they keep up to date. */
+  /**
+   * Calls the listener when messages of other replicas may have been lost. The listener must then read the state again
+   * that these messages keep current.
+   */
   onGap(listener: () => void): Subscription;
   close(): Promise<void>;
 }

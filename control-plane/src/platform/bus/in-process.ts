@@ -5,7 +5,7 @@ import type { Bus, CallAnswer, RequestSubject, Subject, Subscription } from './b
 type Receive<Result> = (payload: unknown, key: string) => Result;
 type Receivers<Result> = Map<Subject<unknown>, Map<string | null, readonly Receiver<Result>[]>>;
 
-/** One object without closures, because each connected host has several. */
+/** One object without closures, because each connected host has several receivers. */
 class Receiver<Result> implements Subscription {
   readonly #all: Receivers<Result>;
   readonly #subject: Subject<unknown>;
@@ -37,8 +37,9 @@ class Receiver<Result> implements Subscription {
 }
 
 /**
- * Payload as another process would receive it. The built program hands over the value itself; tests, which run from
- * the sources, send it through JSON and its schema, so that no message depends on one process.
+ * The payload as another process would receive it. The built program passes the value itself. Tests run from the
+ * sources, and convert the value to JSON and parse it by its schema, so that they find payloads that only work within
+ * one process.
  */
 const received: <T>(schema: z.ZodType<T>, payload: T) => T =
   process.env.NODE_ENV === 'production'
@@ -49,7 +50,7 @@ const NOTHING_TO_CLOSE: Subscription = { close: () => undefined };
 
 /**
  * The bus of a single replica: calls the receivers directly. `publish` returns before any of them runs, as over a
- * network, so a publisher in a transaction or state change is never re-entered.
+ * network, so a subscriber never runs in the middle of the publisher's transaction or state change.
  */
 export function createInProcessBus({ clock, logger }: { clock: Clock; logger: Logger }): Bus {
   const subscribers: Receivers<void> = new Map();
@@ -109,7 +110,7 @@ export function createInProcessBus({ clock, logger }: { clock: Clock; logger: Lo
     respond(subject, key, answer) {
       return new Receiver(responders, subject as Subject<unknown>, key, answer as Receive<Promise<unknown>>);
     },
-    // Nothing is lost on the way within a process.
+    // Within one process no message can be lost.
     onGap: () => NOTHING_TO_CLOSE,
     async close() {
       closed = true;

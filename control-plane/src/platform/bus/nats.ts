@@ -17,7 +17,10 @@ export interface NatsOptions {
   servers: readonly string[];
   /** nkeyFile: path of the file with the seed of a user key. */
   auth: { token: string } | { user: string; pass: string } | { nkeyFile: string } | null;
-  /** null: no TLS. ca: path of the certificate that signed the servers'; null: those that Node trusts. */
+  /**
+   * null: no TLS. ca: path of the certificate that signed the servers' certificates; null: the certificates that Node
+   * trusts.
+   */
   tls: { ca: string | null } | null;
 }
 
@@ -25,21 +28,24 @@ export interface NatsOptions {
 const PREFIX = 'footlight';
 const CONNECT_LIMIT_MS = 5 * SECOND_MS;
 /**
- * Wait between two attempts to connect, plus up to the same jitter, so that not all replicas reconnect to a restarted
- * server at once.
+ * Wait between two attempts to connect, plus up to the same jitter, so that the replicas do not all reconnect to a
+ * restarted server at the same time.
  */
 const RECONNECT_MS = 250;
-/** A server that answers no ping for two intervals is given up: a cut connection is noticed within 15 s. */
+/**
+ * A connection is closed when the server does not answer a ping for two intervals, so a broken connection is detected
+ * within 15 s.
+ */
 const PING_EVERY_MS = 5 * SECOND_MS;
 const MAX_PINGS_OUT = 2;
-/** Lines about bad messages. Otherwise a client that may publish on the bus could fill the disk. */
+/** Maximum log lines about bad messages. Otherwise a client that may publish on the bus could fill the disk. */
 const MAX_LINES_PER_MINUTE = 10;
 
 /**
- * The bus of several replicas, over NATS (core, without JetStream). Messages of a replica to itself do not pass the
- * server, so the sockets of a replica that is cut off from NATS go on. Meanwhile its messages to others are dropped, and
- * its requests to them get no answer; afterwards `onGap` is called.
- * @throws with a sentence, without the credentials, when no server can be reached or each refuses
+ * The bus of several replicas, over NATS (core, without JetStream). A replica's messages to itself are not sent to the
+ * server, so the sockets of a replica without a NATS connection keep working. Meanwhile its messages to others are
+ * dropped, and its requests to others get no answer. After the reconnect `onGap` is called.
+ * @throws with a sentence, without the credentials, when no server can be reached or each server refuses
  */
 export async function createNatsBus(
   options: NatsOptions,
@@ -54,7 +60,7 @@ export async function createNatsBus(
   let closed = false;
   void follow();
 
-  /** Until the connection is closed. */
+  /** Handles status changes until the connection is closed. */
   async function follow(): Promise<void> {
     for await (const status of connection.status()) {
       if (status.type === 'disconnect') {
@@ -70,7 +76,7 @@ export async function createNatsBus(
     }
   }
 
-  /** Without the message, which may hold a secret. */
+  /** Logs a bad message. The message itself is not logged, because it may contain a secret. */
   function line(
     subject: Subject<unknown> | null,
     error: unknown,
@@ -80,7 +86,7 @@ export async function createNatsBus(
     logger.warn({ ...(subject !== null && { subject: subject.name }), reason: reasonOf(error) }, event);
   }
 
-  /** undefined: nothing, or not what the schema says. */
+  /** undefined: the message is empty or does not match the schema. */
   function read<T>(subject: Subject<unknown>, schema: z.ZodType<T>, message: Msg): T | undefined {
     if (message.data.length === 0) return undefined;
     try {
@@ -91,14 +97,18 @@ export async function createNatsBus(
     }
   }
 
-  /** Receives the messages of other replicas. @param inProcess closed with it; null: none */
+  /**
+   * Receives the messages of other replicas. @param inProcess the subscription within this process, which is closed
+   * together with this one; null: there is none
+   */
   function listen(
     inProcess: Subscription | null,
     subject: Subject<unknown>,
     key: string | null,
     receive: (message: Msg) => void,
   ): Subscription {
-    // A closed connection would throw, and a check that is running when the service stops still subscribes.
+    // Return early: a closed connection would throw, and a check that is still running when the service stops may
+    // subscribe.
     if (closed) return inProcess ?? { close() {} };
     const others = connection.subscribe(wireName(subject, key), {
       callback: (error, message) => {
@@ -174,7 +184,7 @@ export async function createNatsBus(
           message.respond(payload === undefined ? '' : encode(await answer(payload, key)));
         } catch (error) {
           failed(subject, error);
-          // The requester need not wait for its time limit.
+          // Answer with an empty message, so that the requester does not wait for its time limit.
           message.respond('');
         }
       });
@@ -186,14 +196,14 @@ export async function createNatsBus(
     async close() {
       closed = true;
       await own.close();
-      // Messages that were published just now are still sent.
+      // Messages that were published immediately before the close are still sent.
       if (isConnected) await connection.drain().catch(() => undefined);
       else await connection.close();
     },
   };
 }
 
-/** @throws when the file of the key cannot be read or holds none */
+/** @throws when the file of the key cannot be read or contains no key */
 async function credentials(auth: NatsOptions['auth']): Promise<ConnectionOptions> {
   if (auth === null || !('nkeyFile' in auth)) return auth ?? {};
   const seed = (await readFile(auth.nkeyFile, 'utf8')).trim();
@@ -214,7 +224,7 @@ async function open({ servers, auth, tls }: NatsOptions): Promise<NatsConnection
     ignoreAuthErrorAbort: true,
     pingInterval: PING_EVERY_MS,
     maxPingOut: MAX_PINGS_OUT,
-    // Otherwise each request makes an error with a stack, in case it fails.
+    // Otherwise the library creates an error with a stack trace for each request, in case it fails.
     noAsyncTraces: true,
     ...(await credentials(auth)),
     tls: tls && (tls.ca === null ? {} : { caFile: tls.ca }),
@@ -233,11 +243,11 @@ const isNoResponder = (error: unknown): boolean => error instanceof RequestError
 /** The library's TextEncoder takes twice as long for a signaling message (0.6 µs for 200 characters). */
 const encode = (payload: unknown): Buffer => Buffer.from(JSON.stringify(payload));
 
-/** @param key null: any */
+/** @param key null: any key */
 const wireName = (subject: Subject<unknown>, key: string | null): string =>
   `${PREFIX}.${subject.name}.${key === null ? '*' : encodeKey(key)}`;
 
-/** As one token of a NATS subject, in which dots, wildcards and spaces have a meaning. */
+/** Encodes a key as one token of a NATS subject, because dots, wildcards and spaces are special there. */
 const encodeKey = (key: string): string =>
   encodeURIComponent(key).replace(/[.*]/g, (c) => (c === '.' ? '%2E' : '%2A'));
 

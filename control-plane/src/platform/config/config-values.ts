@@ -28,11 +28,15 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-/** Longest duration: 68 years, the most seconds of a 32-bit number, so that every time made with it can be stored and shown. */
+/**
+ * Longest duration: 68 years, which is the largest signed 32-bit number of seconds. Times computed with it can still be
+ * stored and shown.
+ */
 const MAX_DURATION_MS = 2_147_483_647 * 1_000;
 
 /**
- * Whole milliseconds of a duration such as 24h or 1h30m, because times are stored so: shorter ones that are not zero are 1.
+ * Parses a duration such as 24h or 1h30m into whole milliseconds, the unit of stored times. A shorter duration above
+ * zero becomes 1.
  * @returns null for other texts, and for negative and too long durations
  */
 export function parseDuration(text: string): number | null {
@@ -45,7 +49,7 @@ export function parseDuration(text: string): number | null {
   return totalMs > 0 ? Math.max(1, Math.round(totalMs)) : 0;
 }
 
-/** `:8080`, `127.0.0.1:8080`, `[::1]:8080` or `name:8080`. */
+/** Parses an address: `:8080`, `127.0.0.1:8080`, `[::1]:8080` or `name:8080`. */
 export function parseListenAddress(text: string): ListenAddress | null {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]*)):(\d{1,5})$/.exec(text);
   const port = Number(match?.[3]);
@@ -57,17 +61,17 @@ export function parseListenAddress(text: string): ListenAddress | null {
 /** An entry of SERVICE_IMAGE_REGISTRY_HOSTS. */
 export interface RegistryHost {
   scheme: 'http' | 'https';
-  /** With its port if it is not the scheme's, lower case, as names of images have it. */
+  /** Lower case; with the port unless it is the default of the scheme. Names of images use the same form. */
   host: string;
-  /** The operator named it, so that it may lie in an inner network; false for the default. */
+  /** Whether the operator named this host, so that it may be in a private network; false for the default list. */
   isNamed: boolean;
 }
 
-/** A server of files. */
+/** A file server. */
 export interface FileServer {
-  /** Without a trailing slash. */
+  /** URL without a trailing slash. */
   url: string;
-  /** As for registries. */
+  /** The same meaning as in RegistryHost. */
   isNamed: boolean;
 }
 
@@ -82,14 +86,14 @@ function parseServer(text: string): URL | null {
   return url.username === '' && url.password === '' && url.search === '' && url.hash === '' ? url : null;
 }
 
-/** @returns null: no entry of a registry, or http for another machine */
+/** @returns null: the entry is not a registry, or uses http for another machine */
 function parseRegistryHost(entry: string): RegistryHost | null {
   const url = parseServer(entry.includes('://') ? entry : `https://${entry}`);
   if (url === null || (url.pathname !== '/' && url.pathname !== '')) return null;
   return { scheme: url.protocol === 'http:' ? 'http' : 'https', host: url.host, isNamed: true };
 }
 
-/** A schema for the text of a variable, whose message says what was expected. */
+/** A schema that parses the text of a variable. Its error message names the expected form. */
 function reading<T>(expected: string, read: (text: string) => T | null) {
   return z.string().transform((text, context) => {
     const value = read(text);
@@ -109,12 +113,12 @@ export const listenAddress = reading(
   parseListenAddress,
 );
 
-/** Long enough that nobody guesses it. */
+/** The token must be long enough that it cannot be guessed. */
 export const metricsToken = reading('16 to 256 printable characters without spaces', (text) =>
   /^[!-~]{16,256}$/.test(text) ? text : null,
 );
 
-/** Headers of requests to a collector, as OpenTelemetry writes them: the values are percent-encoded. */
+/** Headers for requests to a collector, in OpenTelemetry's form: the values are percent-encoded. */
 export const headerList = reading('name=value pairs, separated by commas', (text) => {
   const headers: Record<string, string> = {};
   for (const pair of text.split(',').filter((entry) => entry.trim() !== '')) {
@@ -139,13 +143,13 @@ export const positiveDurationMs = reading('a positive duration such as 30m, 24h 
   return value !== null && value > 0 ? value : null;
 });
 
-/** everyMs null: 0, which turns the periodic work off. */
+/** everyMs null: the text is 0, which switches the periodic work off. */
 export const intervalMs = reading('a duration such as 15m, or 0 for never', (text) => {
   const value = text === '0' ? 0 : parseDuration(text);
   return value === null ? null : { everyMs: value > 0 ? value : null };
 });
 
-/** Lenient form: an unreadable value is ignored with a warning, everyMs undefined. */
+/** Lenient form: an unreadable value is ignored with a warning, and everyMs is undefined. */
 export const lenientIntervalMs = z
   .string()
   .transform(
@@ -183,7 +187,7 @@ export const databaseUrl = reading('unset, sqlite:/path/file.db or postgres://â€
 
 /** NATS servers of one cluster, with the same credentials. */
 export interface BusServers {
-  /** `host:port` of each. */
+  /** Servers as `host:port`. */
   servers: readonly string[];
   tls: boolean;
   auth: { token: string } | { user: string; pass: string } | null;
@@ -193,7 +197,7 @@ const BUS_SERVER =
   /^(nats|tls):\/\/(?:([^:@/,]+)(?::([^@/,]+))?@)?(\[[0-9a-f:]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?\/?$/i;
 const NATS_PORT = 4222;
 
-/** Credentials are percent-encoded, so none of them holds a separator. */
+/** Credentials are percent-encoded, so they contain no separator characters. */
 export const busServers = reading(
   'nats:// on a loopback address, or tls://, as [token@|user:password@]host[:port], several separated by commas',
   (text): BusServers | null => {
@@ -202,7 +206,7 @@ export const busServers = reading(
     for (const entry of entries) {
       const [, scheme = '', , , host = '', port = String(NATS_PORT)] = entry ?? [];
       if (entry === null || Number(port) < 1 || Number(port) > 65_535) return null;
-      // What travels on the bus includes what people say to each other's sessions.
+      // Refuse unencrypted connections to other machines, because bus messages include people's signaling messages.
       if (scheme.toLowerCase() === 'nats' && !isLoopbackHost(host)) return null;
       servers.push(`${host}:${port}`);
     }
@@ -230,7 +234,7 @@ const commaList = (text: string): string[] =>
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '');
 
-/** Names and addresses of a certificate. */
+/** Names and addresses for a certificate. */
 export const hostList = reading('a comma list of names and addresses', (text) => {
   const entries = commaList(text);
   return entries.every((entry) => /^[A-Za-z0-9._:*-]{1,253}$/.test(entry)) ? entries : null;
@@ -256,7 +260,7 @@ export const proxyList = reading('a comma list of addresses or CIDR blocks, none
 export const wideBlocks = (entries: readonly string[]): string[] =>
   entries.filter((entry) => parseBlock(entry)[1] < 8);
 
-/** The message gives only the position, because the list may contain internal names. */
+/** The error message names only the position, because the list may contain internal names. */
 export const originList = z.string().transform((text, context) => {
   const list = parseOriginList(text.split(','));
   if (list.kind === 'ok') return list.origins;

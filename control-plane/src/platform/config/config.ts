@@ -19,32 +19,35 @@ import { EMPTY_COUNTS, SECRET_VARIABLES, VARIABLES, type Values, type VariableNa
 export interface Config {
   dataDir: string;
   database: { dialect: 'sqlite'; file: string } | { dialect: 'postgres'; url: string };
-  /** NATS servers that connect this replica with others; null: it is the only one. */
+  /** NATS servers that connect this replica with others; null: there is only one replica. */
   bus: NatsOptions | null;
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
   http: {
     /** Address of the plain listener; host null: all addresses. */
     listen: ListenAddress;
     redirect: boolean;
-    /** Port in the Location of redirects. */
+    /** Port in the Location header of redirects. */
     redirectPort: number;
     publicBaseUrl: URL | null;
     /** CIDR blocks whose X-Forwarded-For is trusted. */
     trustedProxies: readonly string[];
-    /** Open connections of one client address on both listeners; 0: no cap. */
+    /** Maximum open connections of one client address, counted over both listeners; 0: no limit. */
     connectionsPerAddress: number;
   };
-  /** From SIGTERM until sockets are closed: time for load balancers to see /health/ready fail. */
+  /** Time from SIGTERM until sockets are closed, in which load balancers can see /health/ready fail. */
   drainMs: number;
-  /** Listener of the metrics page; null: none. token null: it is on a loopback address and asks for none. */
+  /**
+   * Listener of the metrics page; null: the page is not served. token null: the listener is on a loopback address and
+   * requires no token.
+   */
   metrics: { listen: ListenAddress; token: string | null } | null;
-  /** The collector of launch traces; null: none. */
+  /** The collector of launch traces; null: launch traces are not sent. */
   traces: { url: URL; headers: Readonly<Record<string, string>>; serviceName: string } | null;
   /** null when SERVICE_TLS is off. */
   tls: {
     listen: ListenAddress;
     dir: string;
-    /** The operator's PEM files; null: a generated pair in `dir`. */
+    /** The operator's PEM files; null: a generated pair in `dir` is used. */
     provided: { certFile: string; keyFile: string } | null;
     extraNames: readonly string[];
   } | null;
@@ -53,9 +56,9 @@ export interface Config {
     minClientVersion: string | null;
     latestClientVersion: string | null;
     setupTokenFile: string;
-    /** File for the key of SERVICE_DEV_AGENT_AUTH. */
+    /** File to which the key of SERVICE_DEV_AGENT_AUTH is written. */
     devAgentKeyFile: string;
-    /** Values as given; validated when the account is created. */
+    /** Unchecked values; they are validated when the account is created. */
     bootstrap: { email: string; username: string; password: string } | null;
     /** Initial value of the stored setting. */
     registrationMode: 'closed' | 'invite_only' | 'open';
@@ -69,31 +72,31 @@ export interface Config {
   secrets: {
     /** null: secrets can neither be stored nor read. */
     keys: SecretKeys | null;
-    /** Values of secrets that are not stored, by variable. */
+    /** Secrets from the environment, by variable. They are used when no secret is stored. */
     environment: { SERVICE_STEAMGRIDDB_API_KEY: string | null };
   };
   catalog: { seedFile: string | null };
   artwork: {
-    /** Folder of the pictures; may be missing. */
+    /** Folder of the pictures; the folder need not exist. */
     dir: string;
     provider: 'steamgriddb' | 'none';
-    /** Largest picture (bytes). */
+    /** Maximum bytes of a picture. */
     maxBytes: number;
     /** Interval of look-ups for apps without pictures; null: administrators choose it. */
     sweepInterval: IntervalLock | null;
   };
   images: {
-    /** Repository of the catalog; null: no catalog. */
+    /** Repository of the catalog; null: there is no catalog. */
     repo: string | null;
-    /** Manifest in the repository. */
+    /** Path of the manifest in the repository. */
     path: string;
-    /** Server of the repository's files. */
+    /** Server that serves the repository's files. */
     base: FileServer;
-    /** Registries that may be asked for digests. */
+    /** Registries that may be contacted for digests. */
     registryHosts: readonly RegistryHost[];
   };
   discovery: {
-    /** Interval of scans, everyMs null: no scans. null: the stored setting applies. */
+    /** Interval of scans; everyMs null: scans are off. null: the stored setting applies. */
     scanInterval: { everyMs: number | null } | null;
     /** Whether the store is asked about titles. null: the stored setting applies. */
     storeLookup: boolean | null;
@@ -110,34 +113,34 @@ export interface Config {
     iceServers: readonly IceServer[];
   };
   certification: {
-    /** Name of the app that a measurement runs. */
+    /** Name of the app that encoder certification runs. */
     benchApp: string;
   };
   telemetry: {
-    /** Retention of a live session's events (ms). */
+    /** How long events of a live session are kept (ms). */
     rollingMs: number;
-    /** Retention after a session's end; at least `rollingMs`. */
+    /** How long events are kept after the session's end (ms); at least `rollingMs`. */
     postmortemMs: number;
     /** Interval of retention sweeps; null: administrators choose it. */
     retainInterval: IntervalLock | null;
   };
   jobs: {
-    /** False: no job runs, and hosts get none. */
+    /** false: no job runs here, and hosts get no jobs. */
     isOn: boolean;
-    /** Time between two looks for due runs. */
+    /** Time between two checks for due runs. */
     tickMs: number;
-    /** Zone of new jobs. */
+    /** Time zone of new jobs. */
     timezone: string;
-    /** Kept runs of new jobs, for each target (count). */
+    /** Number of runs that a new job keeps for each target. */
     historyLimit: number;
-    /** Age at which a run's record is deleted; null: age does not matter. */
+    /** Age at which a run's record is deleted; null: runs are not deleted because of their age. */
     retentionMs: number | null;
-    /** Time from a claim to its report. */
+    /** Time limit from a claim to its report. */
     claimTimeoutMs: number;
   };
-  /** Operations that are switched on. */
+  /** Optional API operations that are switched on. */
   switchedOn: ReadonlySet<OperationSwitch>;
-  /** Folder of the built web app; if missing, there are no pages. */
+  /** Folder of the built web app; if the folder is missing, no pages are served. */
   webDir: string;
 }
 
@@ -145,7 +148,7 @@ const DEFAULT_DATA_DIR = '/var/lib/service-control';
 const DEFAULT_SETUP_TOKEN_FILE = '/run/service/setup-token';
 const DEFAULT_DEV_AGENT_KEY_FILE = '/run/service/dev-agent-key';
 
-/** An invalid environment. One line for each variable. */
+/** The environment is invalid; `problems` has one line for each variable. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
 
@@ -159,7 +162,7 @@ export class ConfigError extends Error {
 /** One line of --print-config. */
 export interface ConfigLine {
   name: VariableName;
-  /** Value in force, masked for secrets; null when unset without a default. */
+  /** Effective value, masked for secrets; null: the variable is unset and has no default. */
   value: string | null;
   source: 'environment' | 'file' | 'default' | 'unset';
 }
@@ -172,8 +175,8 @@ export interface LoadedConfig {
 }
 
 /**
- * Reads the configuration, each variable from the environment or from the file that its name with `_FILE` names. An
- * empty variable counts as unset, unless an empty value has a meaning.
+ * Reads the configuration, each variable from the environment, or from the file whose path is in the variable of the
+ * same name with `_FILE`. An empty variable counts as unset, unless an empty value has a meaning.
  * @throws ConfigError with all invalid variables
  */
 export function loadConfig(environment: Environment): Config {
@@ -219,11 +222,12 @@ export function readConfig(environment: Environment): LoadedConfig {
 const withDefault = (line: ConfigLine, value: string | undefined): ConfigLine =>
   line.source === 'unset' && value !== undefined ? { ...line, value, source: 'default' } : line;
 
-/** A wrong value is quoted up to here, so that one line of the log can be read. */
+/** Maximum quoted characters of a wrong value, so that the log line stays readable. */
 const QUOTED_CHARACTERS = 100;
 
 /**
- * The refused value, except of variables that may contain secrets, and of origins, whose message has the position.
+ * Quotes the refused value. Variables that may contain secrets are not quoted, nor SERVICE_ALLOWED_ORIGINS, whose
+ * message already has the position.
  */
 function quoted(name: VariableName, text: string): string {
   if (SECRET_VARIABLES.has(name) || name === 'SERVICE_ALLOWED_ORIGINS') return '';
@@ -236,7 +240,7 @@ function shown(name: VariableName, text: string | null): string | null {
   if (text === null) return null;
   const safe = withoutCredentials(text);
   if (!SECRET_VARIABLES.has(name)) return safe;
-  // The database's address may be shown, its parameters may hold a password.
+  // The database's address may be shown, but its parameters may contain a password.
   return name === 'DATABASE_URL' ? safe.replace(/\?.*$/s, '?***') : '***';
 }
 
@@ -297,7 +301,7 @@ function defaultsInForce(config: Config): Partial<Record<VariableName, string>> 
   };
 }
 
-/** Conflicts between variables. */
+/** Messages about variables that conflict with each other. */
 function contradictions(values: Values): string[] {
   const problems: string[] = [];
   if ((values.SERVICE_TLS_CERT === undefined) !== (values.SERVICE_TLS_KEY === undefined)) {
@@ -358,7 +362,7 @@ function contradictions(values: Values): string[] {
   return problems;
 }
 
-/** Only the value 1 switches it on, so that no mistake does. */
+/** Only the value 1 switches the feature on, so that a typing error does not. */
 const isDevAgentAuthOn = (values: Values): boolean => values.SERVICE_DEV_AGENT_AUTH === '1';
 
 function telemetryOf(values: Values): Config['telemetry'] {
@@ -379,7 +383,10 @@ function busOf(values: Values): Config['bus'] {
   };
 }
 
-/** Rules of OpenTelemetry: a general address gets the path of traces; one for traces is used as it is. */
+/**
+ * Rules of OpenTelemetry: the path for traces is appended to a general address; an address for traces is used
+ * unchanged.
+ */
 function tracesOf(values: Values): Config['traces'] {
   const general = values.OTEL_EXPORTER_OTLP_ENDPOINT;
   const url =
@@ -393,7 +400,7 @@ function tracesOf(values: Values): Config['traces'] {
   };
 }
 
-/** null: the variable is unset, or was ignored. */
+/** null: the variable is unset, or its value was ignored. */
 function lockOf(
   variable: 'SERVICE_ARTWORK_SWEEP_INTERVAL' | 'SERVICE_TELEMETRY_RETAIN_INTERVAL',
   values: Values,

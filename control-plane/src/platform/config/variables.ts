@@ -30,7 +30,7 @@ import {
 
 const text = z.string();
 
-/** A picture is held in memory while it is read, so 256 MiB is the cap. */
+/** Maximum of 256 MiB, because a picture is kept in memory while it is read. */
 const MAX_ARTWORK_BYTES = 256 * 1024 * 1024;
 
 /** All variables of the control plane with their parsers. Unset variables have no key in the result. */
@@ -128,7 +128,7 @@ export const VARIABLES = {
 export type VariableName = keyof typeof VARIABLES;
 export type Values = { [Name in VariableName]?: z.output<(typeof VARIABLES)[Name]> };
 
-/** Masked by --print-config. */
+/** Variables whose values --print-config masks. */
 export const SECRET_VARIABLES: ReadonlySet<VariableName> = new Set<VariableName>([
   'DATABASE_URL',
   'OTEL_EXPORTER_OTLP_HEADERS',
@@ -141,5 +141,5 @@ export const SECRET_VARIABLES: ReadonlySet<VariableName> = new Set<VariableName>
   'SERVICE_STEAMGRIDDB_API_KEY',
 ]);
 
-/** Variables whose empty value differs from unset. */
+/** Variables for which an empty value has another meaning than no value. */
 export const EMPTY_COUNTS: ReadonlySet<VariableName> = new Set<VariableName>(['SERVICE_ALLOWED_ORIGINS']);

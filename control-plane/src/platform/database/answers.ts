@@ -7,7 +7,7 @@ const PING_LIMIT_MS = SECOND_MS;
 /**
  * Checks whether the database answers a one-row read within a second. Concurrent callers share one read and one
  * connection.
- * @param clock of the limit; default: the machine's, as for all waits of the database
+ * @param clock for the time limit; the default is the machine's clock, like for all waits for the database
  */
 export function databaseAnswers(
   database: Pick<Database, 'ping'>,

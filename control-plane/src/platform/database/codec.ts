@@ -1,6 +1,6 @@
 /**
- * The only place that converts between product types and stored values: booleans as 0/1, JSON as text. Times are
- * epoch milliseconds in both databases and become RFC 3339 in answers.
+ * The only place that converts between product types and stored values: booleans are stored as 0/1, and JSON as text.
+ * Times are stored as epoch milliseconds in both databases, and API answers contain them in RFC 3339.
  */
 
 /** A stored boolean. */

@@ -3,7 +3,7 @@ import type { Schema } from './schema.ts';
 
 export type Dialect = 'sqlite' | 'postgres';
 export type Tx = Transaction<Schema>;
-/** Argument of store functions, inside a transaction or outside. */
+/** Argument of store functions: a transaction or the database itself. */
 export type Executor = Kysely<Schema>;
 
 /** Locks that serialize rare work across replicas. The numbers are Postgres advisory lock keys. */
@@ -21,22 +21,25 @@ export type AdvisoryLockName = keyof typeof ADVISORY_LOCKS;
 export interface Database {
   readonly dialect: Dialect;
   /**
-   * For single statements. In a transaction use `tx`; this throws there, because it would wait for its own
-   * transaction.
+   * Runs single statements outside transactions. Inside a transaction use `tx`: `db` throws there, because the
+   * statement would wait for its own transaction.
    */
   readonly db: Kysely<Schema>;
-  /** True while the disk is full; then only writes that free resources or report states should run. */
+  /** True while the disk is full; then only writes that free resources or store reported states should run. */
   readonly full: boolean;
   /**
-   * Runs `work` in one transaction (SQLite: BEGIN IMMEDIATE, which holds the write lock from the start; Postgres: read
-   * committed). `work` awaits only the database and has no effect outside, because it may be retried after a deadlock.
+   * Runs `work` in one transaction (SQLite: BEGIN IMMEDIATE, which takes the write lock at the start; Postgres: read
+   * committed). `work` must await only the database and have no other effect, because it may be retried after a
+   * deadlock.
    * @throws exceptions of `work` after the rollback; the driver's error (`isUnavailable`) when the database was busy
-   * for 5 s or is down, which HTTP answers with 503
+   *   for 5 s or is down, which HTTP answers with 503
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** Holds the named lock until the transaction ends. */
+  /** Takes the named lock; it is released when the transaction ends. */
   advisoryLock(tx: Tx, name: AdvisoryLockName): Promise<void>;
-  /** Connections to the server; waiting: callers without one. null: SQLite, which has none. */
+  /**
+   * Number of connections to the server; waiting: callers that wait for a connection. null: SQLite has no connections.
+   */
   connections(): { open: number; idle: number; waiting: number } | null;
   /** Reads one row; rejects when the database does not answer. */
   ping(): Promise<void>;

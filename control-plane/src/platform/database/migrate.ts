@@ -6,13 +6,13 @@ import type { SchemaStep } from './schema-step.ts';
 
 const STEPS: readonly SchemaStep[] = [firstMigration];
 
-/** In the order in which they run. */
+/** Names of the migration steps, in the order in which they run. */
 export const STEP_NAMES: readonly string[] = STEPS.map(({ name }) => name).sort();
 
 /**
- * Migrates the schema: all steps in one transaction, under a lock that other processes wait for (an advisory lock on
+ * Migrates the schema: all steps in one transaction, under a lock, so that other processes wait (an advisory lock on
  * Postgres, the write lock on SQLite). There is no downgrade; restore a backup instead.
- * @throws when a step fails, or the database belongs to another release
+ * @throws when a step fails, or the database was created by another release
  */
 export async function migrate(db: Kysely<Schema>, dialect: Dialect): Promise<void> {
   try {
@@ -41,7 +41,8 @@ export async function migrateUpTo(db: Kysely<Schema>, dialect: Dialect, lastStep
 }
 
 async function stepsOf(db: Kysely<Schema>, dialect: Dialect): Promise<Migrator> {
-  // Otherwise the library mistakes a table of another schema for its own, such as that of a second instance.
+  // Without the schema, the library could use a table of another schema as its own, for example the one of a second
+  // instance.
   const schema = dialect === 'postgres' ? await currentSchema(db) : null;
   const migrations: Record<string, Migration> = {};
   for (const step of STEPS) {
@@ -56,7 +57,7 @@ async function stepsOf(db: Kysely<Schema>, dialect: Dialect): Promise<Migrator> 
   });
 }
 
-/** null: search_path names no schema that is there; the first statement that makes a table then fails. */
+/** null: search_path names no existing schema; then the first statement that creates a table fails. */
 async function currentSchema(db: Kysely<Schema>): Promise<string | null> {
   const { rows } = await sql<{ schema: string | null }>`select current_schema() as schema`.execute(db);
   return rows[0]?.schema ?? null;

@@ -15,7 +15,9 @@ import type { SecretsTables } from './tables/secrets.ts';
 import type { SessionsTables } from './tables/sessions.ts';
 import type { TelemetryTables } from './tables/telemetry.ts';
 
-/** Every table. Booleans are 0/1, times epoch milliseconds, JSON text, ids uuid text: see codec.ts. */
+/**
+ * All tables. Booleans are stored as 0/1, times as epoch milliseconds, JSON as text, and ids as UUID text (codec.ts).
+ */
 export interface Schema
   extends PlatformTables,
     AccountsTables,

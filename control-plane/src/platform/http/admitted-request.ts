@@ -11,7 +11,7 @@ const NOTHING = {};
 export class AdmittedRequest {
   readonly raw: FastifyRequest;
   readonly reply: FastifyReply;
-  /** The caller as last read: after a slow body it is read again. */
+  /** The caller as it was last read from the database; after a slow body it is read again. */
   caller: Caller | null;
   readonly node: NodeCaller | null;
   readonly headers: IncomingHttpHeaders;

@@ -3,13 +3,16 @@ import { type Database, databaseAnswers } from '../database/index.ts';
 import type { Server } from './server.ts';
 
 export interface Health {
-  /** From now on /health/ready sends load balancers elsewhere; the other two answer as before. */
+  /**
+   * From this call on /health/ready answers 503, so that load balancers use other replicas. The other two routes do not
+   * change.
+   */
   drain(): void;
 }
 
 /**
- * GET /health: 200 if the database answers, else 503. GET /health/live: 200 as long as the process answers.
- * GET /health/ready: as /health, and 503 while the service drains.
+ * GET /health: 200 if the database answers, else 503. GET /health/live: 200 as long as the process answers. GET
+ * /health/ready: like /health, but 503 while the service drains.
  */
 export function registerHealth(
   server: Server,

@@ -7,26 +7,26 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
 import type { Server } from './server.ts';
 
-/** File names of a build. No segment starts with a dot, so no name leads out of its folder. */
+/** File names of a build. No segment starts with a dot, so a name cannot refer to a file outside the folder. */
 const FILE_NAME = /^([\w-][\w.-]*\/)*[\w-][\w.-]*$/;
 
-/** Decides who may see which page. */
+/** Checks who may see which page. */
 interface PageGate {
   /** Whether a Cookie header belongs to an enabled administrator. */
   opensAdminPages(cookieHeader: string | undefined): Promise<boolean>;
   adminExists(): Promise<boolean>;
-  /** Who may register: closed, invite_only or open; null: it could not be read. Never rejects. */
+  /** The registration mode: closed, invite_only or open; null: it could not be read. Never rejects. */
   registrationMode(): Promise<string | null>;
 }
 
 /**
- * Placeholder in the document of the pages before the library. The server fills in who may register, because no public
- * operation returns it.
+ * Placeholder in the document of the pages before the library. The server inserts the registration mode, because no
+ * public operation returns it.
  */
 const REGISTRATION_UNKNOWN = '<meta name="registration" content="" />';
 
 export interface PagesOptions {
-  /** Folder of the built web app. If missing, the gates work, but there are no pages. */
+  /** Folder of the built web app. If the folder is missing, the gates work, but no pages are served. */
   webDir: string;
   gate: PageGate;
   logger: Logger;
@@ -35,7 +35,7 @@ export interface PagesOptions {
 /** The documents of the web app; null: missing in this build. */
 interface Documents {
   user: string | null;
-  /** the pages before the library, which need less code */
+  /** The document of the pages before the library, which need less code. */
   signIn: string | null;
   admin: string | null;
 }
@@ -44,7 +44,7 @@ interface Documents {
  * Serves the web app: three documents and their files. Documents and files of the administrators' area need the page
  * cookie; their data still needs the API's bearer header.
  *
- * Answers GET and HEAD. An unknown page is answered with 404 and the document of the app, which shows an error page.
+ * Answers GET and HEAD. An unknown page is answered with 404 and the app's document, which shows an error page.
  */
 export async function registerPages(server: Server, options: PagesOptions): Promise<void> {
   const { gate, logger, webDir } = options;
@@ -99,7 +99,9 @@ export async function registerPages(server: Server, options: PagesOptions): Prom
 
 const registrationMeta = (mode: string) => `<meta name="registration" content="${mode}" />`;
 
-/** Files of the build: their names contain a hash of their content, so browsers may cache them forever. */
+/**
+ * Registers the files of the build. Their names contain a hash of their content, so browsers may cache them forever.
+ */
 async function registerFiles(server: Server, webDir: string, gate: PageGate): Promise<void> {
   const { fastify } = server;
   await fastify.register(staticFiles, {
@@ -111,9 +113,9 @@ async function registerFiles(server: Server, webDir: string, gate: PageGate): Pr
     acceptRanges: false,
   });
 
-  // The build compresses files. Compressing one for each request would let a client keep the service busy.
+  // The build compresses files. The server does not compress them, because a client could keep it busy with requests.
   const compress = { compress: false as const };
-  // Each area has its own root, so that no `..` leads from one into the other.
+  // Each area has its own root, so that a path with `..` cannot reach the other area.
   const userFiles = path.join(webDir, 'assets');
   const adminFiles = path.join(webDir, 'admin', 'assets');
 
@@ -156,7 +158,7 @@ async function loadDocuments(webDir: string): Promise<Documents> {
   return { user, signIn, admin };
 }
 
-/** null for a missing document; other errors stop the boot. */
+/** Reads a document; null if it is missing. Other errors stop the boot. */
 async function readDocument(file: string): Promise<string | null> {
   try {
     return await readFile(file, 'utf8');

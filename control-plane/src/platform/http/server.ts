@@ -38,7 +38,7 @@ import { BARE_SECURITY_HEADERS, registerSecurityHeaders } from './message/securi
 import { type ClientAddresses, createClientAddresses, trustLine } from './origin/client-address.ts';
 import { decidePlainRequest } from './origin/redirect.ts';
 
-/** The plugin's type of the option, which is the class itself. */
+/** Type of the plugin's option for the WebSocket class. */
 type SocketClass = NonNullable<NonNullable<WebsocketPluginOptions['options']>['WebSocket']>;
 
 const SWITCHING_PROTOCOLS = 101;
@@ -46,13 +46,15 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 const EVENT_STREAM = 'text/event-stream';
 /** Node refuses longer request lines; longer path parts are checked by their schemas. */
 const MAX_URL_LENGTH = 16 * 1024;
-/** Above every limit of an upgrade. */
+/** Larger than every operation's own message limit. */
 const MAX_SOCKET_PAYLOAD_BYTES = 1024 * 1024;
-/** Requests without an account share the memory of their bodies. */
+/** Sender of all requests without an account; they share one limit for the memory of their bodies. */
 const ANONYMOUS = '';
-/** Part of each answer that is not counted as unread: 16 answers on each of a thousand connections take 64 MiB. */
+/**
+ * Bytes of each answer that are not counted as unread. 16 such answers on each of a thousand connections take 64 MiB.
+ */
 const FREE_ANSWER_BYTES = 4 * 1024;
-/** Marks the routes that a WebSocket may be opened on. */
+/** Marks the routes that accept a WebSocket upgrade. */
 const UPGRADES = Symbol('upgrades');
 /** Property of a request with the facts found before its body was read. */
 const ADMITTED = Symbol('admitted');
@@ -66,9 +68,9 @@ declare module 'fastify' {
     [ADMITTED]: AdmittedRequest | null;
   }
 }
-/** Paths whose unknown parts get the error envelope, never a page. */
+/** Unknown paths of this form are answered with the error envelope, never with a page. */
 const API_PATH = /^\/(v1|agent|health)(\/|$)/;
-/** Paths below which everything, declared or not, is for administrators. */
+/** Only administrators may use paths of this form, even undeclared ones. */
 const ADMIN_PATH = /^\/v1\/(admin|hosts)(\/|$)/;
 
 /** Checks that the features accounts and fleet provide. */
@@ -84,7 +86,7 @@ export interface Server {
   /** The framework, for pages; operations use `handle`. */
   readonly fastify: FastifyInstance;
   readonly listeners: Listeners;
-  /** Call before the first operation with a bearer or a node credential. */
+  /** Call this before the first operation with a bearer token or a node credential. */
   setCallerChecks(checks: CallerChecks): void;
   /** @throws when the operation is undeclared or already has a handler */
   handle<Id extends OperationId>(
@@ -94,7 +96,7 @@ export interface Server {
   ): void;
   /** Registers a WebSocket operation. */
   upgrade<Id extends OperationId>(id: Id, handler: UpgradeHandler<Id>): void;
-  /** Answers unknown paths outside the API; default is 404 in the envelope. */
+  /** Sets the answer for unknown paths outside the API; the default is 404 with the error envelope. */
   otherwise(answer: (request: FastifyRequest, reply: FastifyReply) => unknown): void;
   /** Declared operations without a handler; empty after composition. */
   unhandled(): OperationId[];
@@ -105,20 +107,20 @@ export interface Server {
 export interface ServerOptions {
   config: Config;
   logger: Logger;
-  /** The machine's clock, because the sockets are real. */
+  /** The machine's real clock, because the sockets are real. */
   clock: Clock;
   random: Random;
   /** PEM pair; null: no TLS listener. */
   certificate: { cert: string; key: string } | null;
-  /** Whether ordinary writes may run; consulted before the body is read. */
+  /** Whether ordinary writes may run; checked before the body is read. */
   writable: () => boolean;
-  /** Missing: answers are not counted. */
+  /** Missing: requests are not counted for metrics. */
   meters?: Pick<Meters, 'answered'>;
   /** Defaults to the production limits. Tests shorten them. */
   limits?: Partial<ListenerLimits>;
 }
 
-/** Operations that also run while the disk is full, because they free resources or promise no write. */
+/** Operations that also run while the disk is full, because they free resources or do not guarantee a write. */
 const ESSENTIAL = new Set<OperationId>([
   'sessions.delete',
   'sessions.stats',
@@ -128,8 +130,8 @@ const ESSENTIAL = new Set<OperationId>([
   'auth.login',
   'auth.logout',
   'hosts.drain',
-  // Homes and images may be on the same disk. A host keeps the results of jobs and scans until they are accepted; scans
-  // only add rows.
+  // Homes and images may be on the same disk, so their removal frees space. Reports of jobs and scans are not listed,
+  // because the host keeps them until they are accepted, and scans only add rows.
   'admin.storage.homes.delete',
   'agent.storage.gcConfirm',
   'images.uninstall',
@@ -141,7 +143,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const listeners = createListeners(options);
   const bootId = random.bytes(4).toString('hex');
   let requests = 0;
-  // While the database is down each request fails: unlimited lines with stack traces could fill the disk.
+  // While the database is down each request fails, and unlimited log lines with stack traces could fill the disk.
   const failureLines = new WindowCounter(LOG_LINES_PER_MINUTE, MINUTE_MS);
   const failedRequestLines = new WindowCounter(LOG_LINES_PER_MINUTE, MINUTE_MS);
   const logFailure = (fields: object): void => {
@@ -181,7 +183,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 
   fastify.decorateRequest('sentContentType', undefined);
   fastify.removeAllContentTypeParsers();
-  // Each route reads its own body, whatever its type.
+  // Each route reads its own body, independent of its media type.
   fastify.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
   fastify.setErrorHandler((error, request, reply) => answerError(error, request, reply, logFailure));
   fastify.setNotFoundHandler(async (request, reply) => {
@@ -198,7 +200,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     options: {
       maxPayload: MAX_SOCKET_PAYLOAD_BYTES,
       perMessageDeflate: false,
-      // Text that is no UTF-8 is a malformed message and gets the close code of the socket's protocol.
+      // Text that is not UTF-8 is handled as a malformed message, with the close code of the socket's own protocol.
       skipUTF8Validation: true,
       WebSocket: SizedWebSocket as unknown as SocketClass,
     },
@@ -215,12 +217,12 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     threshold: COMPRESS_FROM_BYTES,
     encodings: ['gzip'],
     customTypes: /^application\/json/,
-    // Bodies are not decompressed: that would delay small ones and inflate others without a bound.
+    // Bodies are not decompressed, because decompression would delay small bodies and could produce unlimited data.
     globalDecompression: false,
   });
 
   registerSecurityHeaders(fastify);
-  // Hooks of every request are plain functions, because a promise for each would cost more than their work.
+  // Hooks that run for every request are plain functions, because a promise would cost more than the hook's own work.
   fastify.addHook('onRequest', (request, reply, done) => {
     const { headers, url = '/' } = request.raw;
     if (!hasOneHost(request.raw)) return done(invalid('A request names exactly one Host.'));
@@ -251,7 +253,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         {
           reqId: request.id,
           method: request.method,
-          // Without the query, which may contain a token.
+          // The query is left out, because it may contain a token.
           path: pathOf(request.raw),
           status,
           ms: Math.round(reply.elapsedTime),
@@ -267,7 +269,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     done();
   });
 
-  /** @returns null for an operation that is switched off: its handler is registered without a route */
+  /** @returns null for an operation that is switched off; it gets no route */
   function declare(id: OperationId): Operation | null {
     const operation: Operation | undefined = operations[id];
     if (!operation) throw new Error(`operation ${id} is not declared`);
@@ -277,7 +279,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     return onlyWith === undefined || config.switchedOn.has(onlyWith) ? operation : null;
   }
 
-  /** Checks before the body: 401, 426, 403, disk, path, query. */
+  /** Checks before the body is read: 401, 426, 403, disk, path, query. */
   async function admit(
     operation: Operation,
     request: FastifyRequest,
@@ -297,7 +299,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     if (operation.params) admitted.params = parsePart(operation.params, request.params) as object;
     const querySchema = operation.query;
     if (querySchema && operation.websocket) {
-      // Parsed on demand, because the operation's own checks come first.
+      // The query is parsed when it is first used, because the operation's own checks come first.
       Object.defineProperty(admitted, 'query', { get: () => parsePart(querySchema, request.query) });
     } else if (querySchema) {
       admitted.query = parsePart(querySchema, request.query) as object;
@@ -318,7 +320,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   }
 
   /**
-   * Counts an answer until the client has read it: a client that reads none of thousands of answers would fill the
+   * Counts an answer until the client has read it: a client that does not read thousands of answers would fill the
    * memory. Answers without an account are short, and cached bodies are shared.
    * @throws ApiError 503 when the person has too many unread answers
    */
@@ -339,8 +341,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   }
 
   /**
-   * Only administrators may learn which paths below theirs exist, and with which methods.
-   * @throws ApiError 401, 426 or 403 for other callers on such a path
+   * Only administrators may find out which paths exist in their area, and with which methods.
+   * @throws ApiError 401, 426 or 403 for other callers on a path of the administrators' area
    */
   async function admitToPath(request: Pick<FastifyRequest, 'raw'>): Promise<void> {
     if (ADMIN_PATH.test(decodedPathOf(request.raw))) await callerOf({ auth: 'admin' }, request);
@@ -430,8 +432,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
           logAnswer(request, admitted.reply, SWITCHING_PROTOCOLS);
           const seconds = admitted.reply.elapsedTime / 1_000;
           options.meters?.answered(request.method, routeUrl(operation.path), SWITCHING_PROTOCOLS, seconds);
-          // The connection may live for days. Otherwise it would keep its request and answer in memory, which are
-          // larger than everything that the socket needs.
+          // The connection may live for days. Detach the request and the answer from it: they need more memory than
+          // everything else of the socket.
           admitted.reply.raw.detachSocket(request.raw.socket);
           socket.removeAllListeners('error');
           socket.on('error', cut);
@@ -452,8 +454,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 }
 
 /**
- * Logs once per start that an untrusted proxy is in use: all clients behind it share one address and one bucket of
- * each limit.
+ * Logs once per start that requests come through an untrusted proxy. All clients behind it share one address, and
+ * therefore one bucket of each limit.
  */
 function untrustedProxyWarning(
   config: Config,
@@ -461,7 +463,7 @@ function untrustedProxyWarning(
   addresses: ClientAddresses,
 ): (request: IncomingMessage) => void {
   let warned = false;
-  /** The last trusted peer; one proxy sends most requests. */
+  /** The last trusted peer, cached because one proxy sends most requests. */
   let trustedPeer: string | undefined;
   return (request) => {
     const { remoteAddress } = request.socket;
@@ -482,7 +484,7 @@ function untrustedProxyWarning(
   };
 }
 
-/** Closes a socket after an error, which the feature's listener reports. */
+/** Terminates a socket after an error; the feature's listener reports the error. */
 function cut(this: WebSocket): void {
   this.terminate();
 }

@@ -5,19 +5,19 @@ import type { Bus } from '../bus.ts';
 export const numbers = { name: 'test.numbers', payload: z.number() };
 export const halves = { name: 'test.halves', payload: z.number(), reply: z.number() };
 
-/** Two ends of one bus; the same for that of one process. */
+/** Two ends of one bus. With an in-process bus both ends are the same object. */
 export interface BusUnderTest {
   near: Bus;
   far: Bus;
   log: readonly string[];
-  /** Waits until both have what was published, and know what the other subscribes to. */
+  /** Waits until both ends have received all published messages and know each other's subscriptions. */
   settled(): Promise<void>;
-  /** Lets this time pass. */
+  /** Advances the time. */
   pass(ms: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What every bus does; far subscribes, near publishes. */
+/** Tests that every bus must pass. `far` subscribes and `near` publishes. */
 export function describeContract(open: () => Promise<BusUnderTest>): void {
   let bus: BusUnderTest;
   let heard: unknown[];

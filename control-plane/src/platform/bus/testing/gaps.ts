@@ -1,6 +1,6 @@
 import type { Bus } from '../bus.ts';
 
-/** The bus, and a way to say that it was away. */
+/** Wraps a bus; gap() reports that messages may have been lost. */
 export function withGaps(bus: Bus): { bus: Bus; gap(): void; listeners: ReadonlySet<() => void> } {
   const listeners = new Set<() => void>();
   return {

@@ -1,4 +1,4 @@
-/** Meaning of a database error for the caller. */
+/** Classes of database errors, by their consequence for the caller. */
 export type Failure = 'unique' | 'busy' | 'full' | 'retry' | 'down' | 'other';
 
 const POSTGRES: Readonly<Record<string, Failure>> = {
@@ -6,7 +6,7 @@ const POSTGRES: Readonly<Record<string, Failure>> = {
   // serialization_failure, deadlock_detected: retry the transaction.
   '40001': 'retry',
   '40P01': 'retry',
-  // foreign_key_violation: a referenced row was deleted concurrently; a retry sees that.
+  // foreign_key_violation: a referenced row was deleted concurrently; a retry sees the deletion.
   '23503': 'retry',
   // lock_not_available, query_canceled (statement_timeout), too_many_connections.
   '55P03': 'busy',
@@ -17,19 +17,19 @@ const POSTGRES: Readonly<Record<string, Failure>> = {
   '25006': 'down',
   '25P03': 'down',
   '42501': 'down',
-  // data_corrupted, index_corrupted. Not internal_error, which a single statement can cause.
+  // data_corrupted, index_corrupted. internal_error is not listed, because a single statement can cause it.
   XX001: 'down',
   XX002: 'down',
 };
 
 /**
- * Postgres error classes of the server, not of a statement: connection, authorization, database, resources, operator
- * (a shutdown), system.
+ * Postgres error classes that concern the server, not a statement: connection, authorization, database, resources,
+ * operator (a shutdown), system.
  */
 const POSTGRES_DOWN = /^(08|28|3D|53|57|58)[0-9A-Z]{3}$/;
 /**
- * SQLite errors of the file, not of a statement. Classified as any other failure they would confirm reports that are
- * not stored.
+ * SQLite errors that concern the file, not a statement. Under `other`, reports would be confirmed although they are not
+ * stored.
  */
 const SQLITE_DOWN = /^SQLITE_(IOERR|READONLY|CANTOPEN|NOMEM|PROTOCOL|PERM|AUTH|CORRUPT|NOTADB)(_|$)/;
 
@@ -45,7 +45,7 @@ const SOCKET = new Set([
   'EHOSTDOWN',
   'ENETUNREACH',
   'ENETDOWN',
-  // No descriptor or no port is left for one more connection.
+  // No file descriptor or no port is left for another connection.
   'EMFILE',
   'ENFILE',
   'EADDRNOTAVAIL',
@@ -55,9 +55,8 @@ const SOCKET = new Set([
 const READ_TIMEOUT = 'Query read timeout';
 
 /**
- * Classifies an error of either driver.
- * Sources: SQLite result codes; PostgreSQL error codes (appendix A); node-postgres reports lost connections and
- * time-outs by message only.
+ * Classifies an error of either driver. Sources: SQLite result codes; PostgreSQL error codes (appendix A);
+ * node-postgres reports lost connections and time-outs only by the message text.
  */
 export function classifyFailure(error: unknown): Failure {
   if (!(error instanceof Error)) return 'other';
@@ -83,9 +82,10 @@ export function classifyFailure(error: unknown): Failure {
 }
 
 /**
- * Whether a statement returns other columns than when it was planned: another replica has added one (a rolling
- * upgrade). Postgres reports it until the statement is prepared under another name. The message is translated and the
- * error code has other uses, so the name of the reporting function decides. Source: PostgreSQL, plancache.c.
+ * Whether a statement now returns other columns than when it was planned, because another replica added a column in a
+ * rolling upgrade. Postgres reports this error until the statement is prepared under another name. The message may be
+ * translated and the error code has other uses, so the name of the reporting function decides. Source: PostgreSQL,
+ * plancache.c.
  */
 export const isOutdatedPlan = (error: unknown): boolean =>
   error instanceof Error &&
@@ -96,7 +96,10 @@ export const isOutdatedPlan = (error: unknown): boolean =>
 
 const CONTENDED = new Set(['40001', '40P01']);
 
-/** Whether Postgres aborted a transaction because of others (serialization failure, deadlock): retry it. */
+/**
+ * Whether Postgres aborted a transaction because of other transactions (serialization failure, deadlock), so that a
+ * retry can succeed.
+ */
 export const isContended = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && CONTENDED.has(String(error.code));
 
@@ -104,7 +107,8 @@ export const isContended = (error: unknown): boolean =>
 export const isUniqueViolation = (error: unknown): boolean => classifyFailure(error) === 'unique';
 
 /**
- * Waits for a write. Only the write detects two concurrent uses of one key.
+ * Waits for a write and converts a duplicate key into an error for the caller. Only the write itself can detect two
+ * concurrent uses of one key.
  * @throws `taken()` for a duplicate key; other errors unchanged
  */
 export async function onUniqueViolation<T>(taken: () => Error, write: Promise<T>): Promise<T> {
@@ -115,7 +119,7 @@ export async function onUniqueViolation<T>(taken: () => Error, write: Promise<T>
   }
 }
 
-/** Whether the request may succeed in a moment: the answer is 503 with Retry-After. */
+/** Whether a retry of the request may soon succeed; the answer is then 503 with Retry-After. */
 export function isUnavailable(error: unknown): boolean {
   const failure = classifyFailure(error);
   return failure === 'busy' || failure === 'full' || failure === 'down' || failure === 'retry';
@@ -126,7 +130,7 @@ export function isOutcomeUnknown(error: unknown): boolean {
   return classifyFailure(error) === 'down' || (error instanceof Error && error.message === READ_TIMEOUT);
 }
 
-/** Whether every other query would fail now as well. */
+/** Whether every other query would currently fail too. */
 export function isDown(error: unknown): boolean {
   const failure = classifyFailure(error);
   return failure === 'busy' || failure === 'full' || failure === 'down';

@@ -21,7 +21,8 @@ const STATEMENT_LIMIT_MS = 10 * SECOND_MS;
 const RESERVE_CHECK_MS = 30 * SECOND_MS;
 const MISSING_ATTEMPTS = 4;
 
-// int8 and numeric (the sum of a bigint) are text by default; every value here fits a double.
+// By default the driver returns int8 and numeric (the sum of a bigint) as text. All values here can be represented as a
+// double.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number);
 
@@ -29,9 +30,9 @@ export type DatabaseTarget = { dialect: 'sqlite'; file: string } | { dialect: 'p
 
 /**
  * Opens the database and migrates its schema.
- * @param options lastStep: schema of an earlier release, for tests; missing: the newest. queried: called after each
- *   statement, with its seconds
- * @throws DamagedDatabase, or the driver's error when it cannot be reached; nothing stays open
+ * @param options lastStep: schema of an earlier release, for tests; missing: the newest schema. queried: called after
+ *   each statement with its duration in seconds
+ * @throws DamagedDatabase, or the driver's error when the database cannot be reached; nothing stays open
  */
 export async function openDatabase(
   target: DatabaseTarget,
@@ -54,13 +55,13 @@ export async function openDatabase(
     return opened;
   } catch (error) {
     await opened.close();
-    // On a busy machine the check of a large file ends unfinished.
+    // On a busy machine the check of a large file may not finish, so damage can show up only here.
     throw target.dialect === 'sqlite' ? asDamage(target.file, error) : error;
   }
 }
 
 function openSqlite(file: string, logger: Logger, clock: Clock, queried?: Meters['queried']): Database {
-  // Opened now rather than at the first query, so that a damaged file stops the boot with its own message.
+  // Open the file now instead of at the first query, so that a damaged file stops the boot with its own message.
   const connection = openSqliteFile(file);
   const reserve = new DiskReserve(file);
   let full = false;
@@ -94,7 +95,7 @@ function openSqlite(file: string, logger: Logger, clock: Clock, queried?: Meters
       }
     },
     connections: () => null,
-    // BEGIN IMMEDIATE already holds the only write lock.
+    // No lock is needed: BEGIN IMMEDIATE has already taken the only write lock.
     advisoryLock: async () => undefined,
     ping: () => ping(db),
     async close() {
@@ -110,21 +111,23 @@ function openPostgres(url: string, logger: Logger, queried?: Meters['queried']):
     connectionString: url,
     max: POOL_SIZE,
     connectionTimeoutMillis: 5 * SECOND_MS,
-    // A new connection must sign in and plan every statement again.
+    // Keep idle connections, because a new one must authenticate and plan every statement again.
     idleTimeoutMillis: 5 * MINUTE_MS,
     statement_timeout: STATEMENT_LIMIT_MS,
-    // A replica that is cut off within a transaction holds its locks this long; hosts should be elsewhere within 20 s.
+    // A replica that loses its connection within a transaction keeps its locks this long. Hosts should be on another
+    // replica within 20 s.
     idle_in_transaction_session_timeout: STATEMENT_LIMIT_MS,
-    // A half-open connection gives no error, so the client needs its own time limit.
+    // A half-open connection reports no error, so the client needs its own time limit.
     query_timeout: STATEMENT_LIMIT_MS + 2 * SECOND_MS,
     keepAlive: true,
     application_name: 'footlight',
   });
   const names = new StatementNames();
   const lost = (error: Error) => logger.warn({ err: error }, 'database.connection_lost');
-  // The pool listens only to idle connections; an error of a used one would end the process.
+  // The pool listens only to idle connections. Without this listener, an error of a connection in use would end the
+  // process.
   pool.on('connect', (client) => client.on('error', lost));
-  // The connection itself already reported the error.
+  // Ignore the error here: the connection's own listener has already reported it.
   pool.on('error', () => undefined);
   const db = new Kysely<Schema>({
     ...timed(queried),
@@ -147,7 +150,7 @@ function openPostgres(url: string, logger: Logger, queried?: Meters['queried']):
         try {
           return await retryContended(systemClock, () => runTransaction(db, work));
         } catch (error) {
-          // A referenced row was deleted concurrently; the next run sees that.
+          // The remaining case: a referenced row was deleted concurrently, and the next run sees the deletion.
           if (classifyFailure(error) !== 'retry' || isContended(error) || attempt === MISSING_ATTEMPTS)
             throw error;
         }
@@ -162,7 +165,7 @@ function openPostgres(url: string, logger: Logger, queried?: Meters['queried']):
   };
 }
 
-/** Statements are timed only where somebody reads the times. */
+/** Statements are timed only if metrics are served. */
 const timed = (queried: Meters['queried'] | undefined): Pick<KyselyConfig, 'log'> =>
   queried === undefined ? {} : { log: ({ queryDurationMillis }) => queried(queryDurationMillis / 1_000) };
 
@@ -171,10 +174,10 @@ function runTransaction<T>(db: Kysely<Schema>, work: (tx: Tx) => Promise<T>): Pr
 }
 
 /**
- * A connection for kysely.
+ * Wraps a connection for kysely.
  *
  * Kysely queues the statements of a transaction. When one fails, it still sends the queued ones, perhaps after the
- * rollback. There each would be a transaction of its own, so they are refused.
+ * rollback. Each would then be a transaction of its own, so they are refused.
  */
 function guarded(client: pg.PoolClient, names: StatementNames): PostgresPoolClient {
   // Tests run from the sources, where each statement is checked.
@@ -192,7 +195,7 @@ function guarded(client: pg.PoolClient, names: StatementNames): PostgresPoolClie
     } catch (error) {
       if (name === undefined || !isOutdatedPlan(error)) throw error;
       names.renew(text, name);
-      // A transaction is aborted by it, and runs again as a whole.
+      // The error aborts a transaction, which then runs again as a whole.
       if (inTransaction) throw error;
       return await client.query({ name: names.of(text), text, values });
     }
@@ -200,7 +203,7 @@ function guarded(client: pg.PoolClient, names: StatementNames): PostgresPoolClie
   return { query: query as PostgresPoolClient['query'], release: () => client.release() };
 }
 
-/** @throws with a sentence for a Postgres database that would refuse or change texts later, with the first odd one */
+/** @throws with a sentence when Postgres has settings with which it would refuse or change some texts */
 async function requireUsual(db: Kysely<Schema>): Promise<void> {
   const { rows } = await sql<{ encoding: string; strings: string }>`
     select current_setting('server_encoding') as encoding, current_setting('standard_conforming_strings') as strings

@@ -21,16 +21,19 @@ const DROP_TABLES = `do $$ declare name text; begin
   end loop;
 end $$`;
 
-/** A control plane's connections have the name of DATABASE_URL, if that has one; psql's have the same. */
+/**
+ * Counts connections of control planes. They have the application name of DATABASE_URL or, without one, "footlight".
+ * psql's own connection uses the name of DATABASE_URL too.
+ */
 const COUNT_USERS = `select count(*) from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid()
   and application_name in ('footlight', nullif(current_setting('application_name'), 'psql'))`;
 
 /**
- * Saves the tables of Footlight of a live Postgres database by pg_dump in its custom format.
- * @param url as DATABASE_URL
- * @param target a path without a file
- * @throws BackupRefused with the tool's last lines
+ * Saves Footlight's tables of a live Postgres database by pg_dump in its custom format.
+ * @param url in the form of DATABASE_URL
+ * @param target a path at which no file exists
+ * @throws BackupRefused with the last lines of the tool's output
  */
 export async function backupPostgres(url: string, target: string): Promise<void> {
   const { schema, tables, foreign } = await readTables(url);
@@ -54,8 +57,9 @@ export async function backupPostgres(url: string, target: string): Promise<void>
 }
 
 /**
- * Replaces Footlight's tables by those of the backup in one transaction.
- * @throws BackupRefused when the backup is unusable, a control plane is connected, or the schema holds tables of others
+ * Replaces Footlight's tables with the tables of the backup in one transaction.
+ * @throws BackupRefused when the backup is unusable, a control plane is connected, or the schema contains foreign
+ *   tables
  */
 export async function restorePostgres(source: string, url: string): Promise<void> {
   if (!existsSync(source)) throw new BackupRefused(`There is no backup at ${source}.`);
@@ -107,7 +111,9 @@ async function readTables(url: string): Promise<TablesThere> {
   return { schema, tables, foreign: isNewer ? [] : tables.filter((table) => !own.tables.has(table)) };
 }
 
-/** Tables and steps of this release: they are the same in both databases, so they are read from a new SQLite file. */
+/**
+ * Tables and migration steps of this release, read from a new SQLite file, because they are the same in both databases.
+ */
 async function tablesOfRelease(): Promise<{ tables: Set<string>; steps: Set<string> }> {
   const folder = mkdtempSync(path.join(tmpdir(), 'footlight-tables-'));
   try {
@@ -128,19 +134,19 @@ async function tablesOfRelease(): Promise<{ tables: Set<string>; steps: Set<stri
   }
 }
 
-/** Whether a backup has Footlight's list of steps in this schema. */
+/** Whether a backup contains Footlight's table of migration steps in this schema. */
 function holdsSteps(source: string, schema: string): boolean {
   const lines = run('pg_restore', ['--list', source], null).split('\n');
   return lines.some((line) => line.includes(` TABLE ${schema} ${STEPS_TABLE} `));
 }
 
-/** A name as a pattern that fits it alone. Source: psql(1), "Patterns". */
+/** A psql pattern that matches only this name. Source: psql(1), "Patterns". */
 const pattern = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 /**
- * Runs one of Postgres's programs. The password is passed by the environment, because arguments are visible in the
+ * Runs one of Postgres's programs. The password is passed in the environment, because arguments are visible in the
  * process list.
- * @param url database to connect to; null: none
+ * @param url database to connect to; null: the program connects to no database
  * @returns standard output
  */
 function run(program: 'pg_dump' | 'pg_restore' | 'psql', words: string[], url: string | null): string {
@@ -151,7 +157,7 @@ function run(program: 'pg_dump' | 'pg_restore' | 'psql', words: string[], url: s
     const password = decodeURIComponent(address.password) || address.searchParams.get('password');
     address.password = '';
     address.searchParams.delete('password');
-    // URLSearchParams writes a space as "+", which only forms of pages decode.
+    // URLSearchParams writes a space as "+", which only HTML form decoders understand.
     address.search = address.search.replaceAll('+', '%20');
     if (password) env.PGPASSWORD = password;
     database.push('--dbname', address.href);

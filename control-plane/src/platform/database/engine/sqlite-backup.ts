@@ -20,10 +20,10 @@ const COMPANIONS = ['-wal', '-shm', '-journal'];
 const COPY_BYTES = 1024 * 1024;
 
 /**
- * Saves a live database by SQLite's online backup. The result is one file without companions, written completely or
- * not at all.
- * @param target a path without a file
- * @throws BackupRefused when the database is missing or damaged; else the file system's error
+ * Saves a live database by SQLite's online backup. The result is one file without companions, written completely or not
+ * at all.
+ * @param target a path at which no file exists
+ * @throws BackupRefused when the database is missing or damaged; otherwise the file system's error
  */
 export async function backupSqlite(source: string, target: string): Promise<void> {
   if (!existsSync(source)) throw new BackupRefused(`There is no database at ${source} yet.`);
@@ -47,7 +47,7 @@ export async function backupSqlite(source: string, target: string): Promise<void
 }
 
 /**
- * Replaces a closed database by a backup. The former file is kept.
+ * Replaces a closed database with a backup. The former file is kept.
  * @returns path of the former file, or null when there was none
  * @throws BackupRefused when the backup is unusable or the database is open; nothing was changed
  */
@@ -64,7 +64,7 @@ export function restoreSqlite(source: string, target: string): string | null {
   }
 }
 
-/** @param backup descriptor of the backup, which only root may be able to open */
+/** @param backup open descriptor of the backup; possibly only root can open the file itself */
 function replaceBy(backup: number, source: string, target: string): string | null {
   const incoming = `${target}.restoring`;
   removeWithCompanions(incoming);
@@ -85,8 +85,8 @@ function replaceBy(backup: number, source: string, target: string): string | nul
 }
 
 /**
- * Root restores for the service's user, with no more than that user's rights: in its own folder that user can replace a
- * file by a link at any moment, and root would then change the target of the link.
+ * When root runs the restore, `work` runs with only the rights of the folder's owner. The owner could replace a file in
+ * the folder by a link at any moment, and root would then overwrite the target of the link.
  */
 function withRightsOfOwner<T>(folder: string, work: () => T): T {
   const { uid, gid } = statSync(folder);
@@ -107,8 +107,9 @@ function withRightsOfOwner<T>(folder: string, work: () => T): T {
 }
 
 /**
- * Gives the former file a second name. The first name always has a file, because a control plane that starts at this
- * moment would otherwise create an empty database. The journal of a damaged file must not be read into the new one.
+ * Gives the former file a second name. The first name stays, because a control plane that starts at this moment would
+ * otherwise create an empty database. The companion files are renamed, because the journal of the former file must not
+ * be applied to the new one.
  */
 function keepFormer(target: string, kept: string): void {
   for (const suffix of COMPANIONS)
@@ -116,7 +117,7 @@ function keepFormer(target: string, kept: string): void {
   linkSync(target, kept);
 }
 
-/** Syncs the copy to disk before it replaces a file; readable by its owner only, whatever the source's mode. */
+/** Copies a file and syncs the copy to disk. Only the owner can read the copy, independent of the source's mode. */
 function copyDurably(source: number, target: string): void {
   const descriptor = openSync(target, 'wx', 0o600);
   try {
@@ -145,8 +146,9 @@ function faultOf(file: string): string | null {
         .prepare("select 1 from sqlite_master where type = 'table' and name = 'schema_steps'")
         .get();
       if (!steps) return 'it holds no Footlight database';
-      // Footlight makes no trigger, which would go on to change accounts with every sign-in, and no view. SQLite
-      // decides by the statement's text, whatever the case of the `type` column.
+      // Refuse triggers and views, because Footlight creates none, and a planted trigger could change accounts at every
+      // sign-in. The comparison ignores case, because SQLite uses the statement's text and not the case of the `type`
+      // column.
       const foreign = database
         .prepare("select lower(type) as type, name from sqlite_master where type not in ('table', 'index')")
         .get() as { type: string; name: string } | undefined;
@@ -166,7 +168,7 @@ function refuseWhileOpen(file: string): void {
   try {
     if (database.pragma('journal_mode = DELETE', { simple: true }) !== 'wal') return;
   } catch (error) {
-    // Other errors are reasons to restore: no process can have an unreadable file open.
+    // Ignore other errors: the file is unreadable, so no process uses it, and a restore is what it needs.
     if (!(error instanceof Database.SqliteError && /^SQLITE_(BUSY|LOCKED)/.test(error.code))) return;
   } finally {
     database.close();

@@ -22,9 +22,9 @@ import { TransactionOver } from './transaction-over.ts';
 
 /** SQLite's own wait for a lock; it blocks the event loop. */
 export const BUSY_WAIT_MS = 250;
-/** Time limit of retries without blocking. */
+/** Time limit of the retries that do not block the event loop. */
 export const BUSY_LIMIT_MS = 5_000;
-/** A hundred retries within the limit; any value well below the limit works. */
+/** Gives a hundred retries within the limit; the exact value does not matter. */
 const RETRY_EVERY_MS = 50;
 /** Time after a busy answer in which SQLite's own wait is off. */
 const CONTENTION_MEMORY_MS = 1_000;
@@ -32,13 +32,15 @@ const MAX_STATEMENTS = 500;
 
 interface Options {
   clock: Clock;
-  /** Called when a write finds the disk full; true when space was freed and the write may be retried. */
+  /**
+   * Called when a write fails because the disk is full. Returns true if space was freed and the write may be retried.
+   */
   onFull: () => boolean;
 }
 
 /**
- * SQLite for kysely: one connection with a first-come queue, BEGIN IMMEDIATE, and a wait for locks of other processes
- * that does not block the event loop.
+ * SQLite for kysely: one connection with a FIFO queue, BEGIN IMMEDIATE, and a wait for locks of other processes that
+ * does not block the event loop.
  */
 export class SqliteDialect implements Dialect {
   readonly #file: SharedFile;
@@ -64,14 +66,19 @@ export class SqliteDialect implements Dialect {
   }
 }
 
-/** Leaves out row locks, which SQLite neither has nor needs: its transaction holds the only write lock. */
+/**
+ * Compiles queries without row locks. SQLite has none and needs none, because its transaction has the only write lock.
+ */
 class LocklessCompiler extends SqliteQueryCompiler {
   protected override visitSelectModifier(node: SelectModifierNode): void {
     if (node.modifier === 'Distinct') super.visitSelectModifier(node);
   }
 }
 
-/** SQLite can roll back DDL, so a migration is atomic, and BEGIN IMMEDIATE is the lock between processes. */
+/**
+ * Settings for kysely's migrator: SQLite can roll back DDL, so a migration is atomic, and BEGIN IMMEDIATE is the lock
+ * between processes.
+ */
 class TransactionalSqliteAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true;
@@ -95,7 +102,7 @@ class SqliteDriver implements Driver {
   }
 
   async releaseConnection(): Promise<void> {
-    // A handle holds nothing outside a transaction.
+    // Nothing to release: a handle has no resources outside a transaction.
   }
 
   beginTransaction(connection: DatabaseConnection): Promise<void> {
@@ -116,13 +123,16 @@ class SqliteDriver implements Driver {
 }
 
 /**
- * A connection for kysely. Outside a transaction each statement takes the file alone; in a transaction the handle
- * keeps the file, so statements do not interleave.
+ * A connection for kysely. Outside a transaction the handle acquires the file for each single statement. In a
+ * transaction it keeps the file, so that statements of others do not interleave.
  */
 class SqliteHandle implements DatabaseConnection {
   readonly #file: SharedFile;
   #owns = false;
-  /** Its transaction has ended. Each statement that is still queued would be a transaction of its own. */
+  /**
+   * Whether this handle's transaction has ended. Statements that are still queued are then refused, because each would
+   * be a transaction of its own.
+   */
   #isOver = false;
 
   constructor(file: SharedFile) {
@@ -163,7 +173,7 @@ class SqliteHandle implements DatabaseConnection {
 
 interface Prepared {
   readonly statement: BetterSqlite3.Statement;
-  /** Column names of the result in order; null: no rows. */
+  /** Column names of the result in order; null: the statement returns no rows. */
   readonly columns: readonly string[] | null;
 }
 
@@ -178,7 +188,7 @@ function toRows<R>(columns: readonly string[], lists: readonly unknown[][]): R[]
   });
 }
 
-/** The one connection and its queue. */
+/** The only connection to the file, with its queue. */
 export class SharedFile {
   readonly #database: BetterSqlite3.Database;
   readonly #clock: Clock;
@@ -186,7 +196,7 @@ export class SharedFile {
   readonly #statements = new LRUCache<string, Prepared>({ max: MAX_STATEMENTS });
   readonly #waiting: (() => void)[] = [];
   #isHeld = false;
-  /** Off while another process holds the lock: one blocking wait is enough. */
+  /** false while another process has the lock, because one blocking wait is enough. */
   #hasBusyWait = true;
   #lastBusyMs = Number.NEGATIVE_INFINITY;
 
@@ -215,7 +225,7 @@ export class SharedFile {
 
   /**
    * Acquires the file, attempts the work, and releases the file (unless the work succeeds with `keep`). While another
-   * process holds the lock, the file is released between attempts, so reads go on.
+   * process holds the lock, the file is released between attempts, so that reads can run.
    */
   async withFile<T>(attempt: () => T, keep: boolean): Promise<T> {
     let busySinceMs: number | null = null;

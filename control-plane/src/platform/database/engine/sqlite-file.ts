@@ -19,16 +19,19 @@ import { BUSY_WAIT_MS } from './sqlite-dialect.ts';
 const HEADER = 'SQLite format 3\0';
 const CHECK_LIMIT_MS = 1_000;
 /**
- * Up to this size quick_check needs a small part of its second and runs here; larger files are checked in a child
- * that can be killed.
+ * Up to this size quick_check needs only a small part of its one-second limit and runs in this process. Larger files
+ * are checked in a child process that can be killed.
  */
 const CHECK_INSIDE_BYTES = 16 * 1024 * 1024;
-/** Freed when the disk is full, so that sign-ins, ends of sessions and an administrator's deletions still fit. */
+/**
+ * Size of the reserve file. It is freed when the disk is full, so that sign-ins, ends of sessions and an
+ * administrator's deletions still fit.
+ */
 export const RESERVE_BYTES = 8 * 1024 * 1024;
-/** SQLite's page cache; other pages are in the system's file cache, one read away. The driver's default is 16 MB. */
+/** SQLite's page cache; other pages are read from the system's file cache. The driver's default is 16 MB. */
 const CACHE_KIB = 4_096;
 
-/** An unusable database file; the message says what to do. Stops the boot. */
+/** The database file is unusable, which stops the boot. The message names the command that repairs it. */
 export class DamagedDatabase extends Error {
   constructor(file: string, why: string) {
     super(`${file} is damaged (${why}). Bring a backup back with: ./scripts/restore <backup file>`);
@@ -37,9 +40,9 @@ export class DamagedDatabase extends Error {
 }
 
 /**
- * Opens the file; creates it and its folder (0700) if missing. WAL, synchronous FULL, foreign keys, small page cache.
- * An existing file gets a header check and a quick_check with a limit of one second; an unfinished check is no
- * failure.
+ * Opens the file; creates it and its folder (0700) if missing. Sets WAL, synchronous FULL, foreign keys and a small
+ * page cache. An existing file gets a header check and a quick_check with a limit of one second. A check that does not
+ * finish in time counts as passed.
  * @throws DamagedDatabase, or the file system's error
  */
 export function openSqliteFile(file: string): BetterSqlite3.Database {
@@ -47,7 +50,7 @@ export function openSqliteFile(file: string): BetterSqlite3.Database {
   const bytes = existsSync(file) ? statSync(file).size : 0;
   if (bytes > 0) checkHeader(file);
   if (bytes > CHECK_INSIDE_BYTES) checkInChild(file);
-  // Created here with mode 0600, also in an open folder; the journal files inherit the mode.
+  // Create the file with mode 0600, because the folder may be open to others; the journal files inherit the mode.
   if (bytes === 0) closeSync(openSync(file, 'a', 0o600));
   const database = new BetterSqlite3(file, { timeout: BUSY_WAIT_MS });
   try {
@@ -55,7 +58,7 @@ export function openSqliteFile(file: string): BetterSqlite3.Database {
     database.pragma('synchronous = FULL');
     database.pragma('foreign_keys = ON');
     database.pragma(`cache_size = -${CACHE_KIB}`);
-    // SQLite's lower() covers ASCII only, but searches cover names in any script.
+    // Replace SQLite's lower(), which covers only ASCII, because searches must find names in any script.
     database.function('lower', { deterministic: true }, (value) =>
       typeof value === 'string' ? value.toLowerCase() : value,
     );
@@ -70,7 +73,7 @@ export function openSqliteFile(file: string): BetterSqlite3.Database {
   }
 }
 
-/** A read of damaged pages as an error that says what to do; any other error as it is. */
+/** Converts the error of a read of damaged pages into DamagedDatabase; returns any other error unchanged. */
 export function asDamage(file: string, error: unknown): unknown {
   return error instanceof BetterSqlite3.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code)
     ? new DamagedDatabase(file, error.message)
@@ -108,8 +111,8 @@ function checkInChild(file: string): void {
 }
 
 /**
- * Reserved disk space. It is freed when the disk is full, so that writes that free resources succeed, and reserved
- * again when there is space.
+ * Reserved disk space. It is freed when the disk is full, so that writes that free resources can succeed. It is
+ * reserved again when enough space is free.
  */
 export class DiskReserve {
   readonly #file: string;
@@ -120,7 +123,7 @@ export class DiskReserve {
     this.hold();
   }
 
-  /** False from its release until there is space again. */
+  /** Whether the space is reserved: false from its release until enough space is free again. */
   get held(): boolean {
     return this.#held;
   }
@@ -133,7 +136,8 @@ export class DiskReserve {
       if (!found?.isFile() || found.size !== RESERVE_BYTES) {
         const { bavail, bsize } = statfsSync(dirname(this.#file));
         if (bavail * bsize < 4 * RESERVE_BYTES) return;
-        // Never into an existing file: in an open folder it may be a link to another file of this user.
+        // Never write into an existing file: if the folder is open to others, it may be a link to another file of this
+        // user.
         rmSync(this.#file, { force: true });
         writeFileSync(this.#file, Buffer.alloc(RESERVE_BYTES), { mode: 0o600, flag: 'wx' });
       }

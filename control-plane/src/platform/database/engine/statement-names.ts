@@ -1,16 +1,21 @@
-/** Postgres keeps the plan of a named statement until the connection ends. Lists of many lengths make many statements. */
+/**
+ * Maximum named statements. Postgres keeps their plans until the connection ends, and lists of many lengths produce
+ * many different statements.
+ */
 const MAX_NAMES = 1_000;
 
-/** Statements with a plan that is worth keeping: no changes of the schema, and none that begins or ends a transaction. */
+/** Statements whose plan should be kept. Schema changes and statements that begin or end a transaction are excluded. */
 const PLANNED = /^(select|insert|update|delete|with)\b/;
 
-/** Names of the statements of one database, so that Postgres parses and plans each once for each connection. */
+/**
+ * Names of the statements of one database, so that Postgres parses and plans each statement only once per connection.
+ */
 export class StatementNames {
   #names = new Map<string, string>();
-  /** Number of names so far: no name is used twice. */
+  /** Number of names that were given; it makes every name unique. */
   #given = 0;
 
-  /** @returns undefined: a one-time text, or one more than are kept */
+  /** @returns undefined: the statement needs no kept plan, or the maximum is reached */
   of(text: string): string | undefined {
     const known = this.#names.get(text);
     if (known !== undefined) return known;
@@ -23,7 +28,8 @@ export class StatementNames {
 
   /**
    * Renames all statements, so that Postgres plans them again.
-   * @param name of a statement whose plan is outdated; nothing happens when another connection reported that before
+   * @param name name of a statement whose plan is outdated; nothing happens if another connection has already reported
+   *   it
    */
   renew(text: string, name: string): void {
     if (this.#names.get(text) === name) this.#names = new Map();

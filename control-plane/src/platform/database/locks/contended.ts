@@ -6,8 +6,8 @@ const WAITS_MS: readonly number[] = [20, 100, SECOND_MS / 4, SECOND_MS, 2 * SECO
 
 /**
  * Retries work that ended in a deadlock or serialization failure, a bounded number of times.
- * @param work has no effect when it fails
- * @throws other errors at once, these after the last retry
+ * @param work it must have no effect when it fails
+ * @throws other errors at once; a deadlock or serialization failure after the last retry
  */
 export async function retryContended<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
   for (const waitMs of WAITS_MS) {

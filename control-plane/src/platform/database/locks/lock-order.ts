@@ -4,7 +4,7 @@
  * docs/database.md has the rules with reasons.
  */
 
-/** Tables in lock order; rows of one table by id, ascending. */
+/** Tables in lock order. Rows of one table are locked by ascending id. */
 export const LOCK_ORDER = [
   'leases',
   'users',
@@ -44,7 +44,7 @@ const ONE_ROW = /where \(?(?:"\w+"\.)?"id" (?:= \$|in \(\$\d+\))/;
 const SKIPS_LOCKED = / skip locked\b/;
 const ORDERED = / order by "?(?:\w+"?\."?)?id"? for /;
 
-/** A statement that may deadlock. */
+/** A statement that may cause a deadlock. */
 class OutOfLockOrder extends Error {
   constructor(why: string, text: string) {
     super(`${why} (docs/database.md, "Lock order"): ${text.slice(0, 300)}`);
@@ -52,7 +52,7 @@ class OutOfLockOrder extends Error {
   }
 }
 
-/** Locks of one connection's transaction. A statement outside a transaction holds nothing afterwards. */
+/** Tracks the locks of one connection's transaction. A statement outside a transaction keeps no locks. */
 export class LockOrderGuard {
   #inTransaction = false;
   #highest = -1;

@@ -2,19 +2,21 @@ import { nonterminalStates } from '@footlight/protocol';
 import { PostgresAdapter, sql } from 'kysely';
 import type { Tx } from '../database.ts';
 
-/** Rows by id, and all GPUs or all live sessions of hosts. */
+/** Ids of rows to lock, and hosts whose GPUs or live sessions are all locked. */
 export interface RowsToLock {
   hosts?: readonly string[];
   gpus?: readonly string[];
   gpusOfHosts?: readonly string[];
   sessions?: readonly string[];
-  /** Also locks the GPUs of these hosts: a launch locks a GPU, so no session is added until the transaction ends. */
+  /**
+   * Also locks the GPUs of these hosts: a launch locks a GPU, so no session can be added until the transaction ends.
+   */
   sessionsOfHosts?: readonly string[];
 }
 
 /**
- * Locks the rows that a transaction will change, in the common order, because different orders deadlock. Call before
- * the first write. SQLite needs no locks: its transaction holds the only write lock.
+ * Locks the rows that a transaction will change, in the common order, because different orders can deadlock. Call this
+ * before the first write. SQLite needs no row locks, because its transaction has the only write lock.
  */
 export async function lockRows(tx: Tx, rows: RowsToLock): Promise<void> {
   if (!(tx.getExecutor().adapter instanceof PostgresAdapter)) return;
@@ -50,10 +52,10 @@ export async function lockRows(tx: Tx, rows: RowsToLock): Promise<void> {
       .execute();
 }
 
-/** SQL allows no empty list. No row has this id. */
+/** SQL allows no empty list, so an id that no row has is used instead. */
 const orNone = (ids: readonly string[]): readonly string[] => (ids.length === 0 ? [''] : ids);
 
-/** The union of the rows. */
+/** Merges several sets of rows to lock. */
 export function joinRows(all: readonly RowsToLock[]): RowsToLock {
   const of = (key: keyof RowsToLock): string[] => [...new Set(all.flatMap((rows) => rows[key] ?? []))];
   return {
@@ -66,8 +68,8 @@ export function joinRows(all: readonly RowsToLock[]): RowsToLock {
 }
 
 /**
- * Tables whose rows are deleted or changed with a deleted row, by cascades or by code, in lock order, with key and
- * referring columns.
+ * Tables with rows that are deleted or changed together with a deleted row, by cascades or by code. In lock order; each
+ * entry has the key columns and the referring columns.
  */
 const REFERRING = {
   users: [
@@ -99,8 +101,8 @@ const REFERRING = {
 
 /**
  * Locks rows before their deletion, after all rows that refer to them: a cascade locks rows in any order, which can
- * deadlock with a holder that waits for the deleted row. After this call no new reference is possible, so check
- * afterwards whether the rows may be deleted.
+ * deadlock with another transaction that waits for the deleted row. After this call no new reference is possible, so
+ * check afterwards whether the rows may be deleted.
  */
 export async function lockForRemoval(
   tx: Tx,
@@ -118,8 +120,9 @@ export async function lockForRemoval(
       for no key update`.execute(tx);
   }
   await sql`${rows} for update`.execute(tx);
-  // Deleting an account also deletes the notes of changes to its app list, which catalog writers delete too. Last: a
-  // writer that refers to the account waits for this row, and the lock above for that writer.
+  // Deleting an account also deletes the stored changes of its app list, which catalog writers delete too, so both lock
+  // this row. It is locked last: a writer that already has it may wait for the account, and the locks above wait for
+  // that writer.
   if (table === 'users')
     await sql`select id from ${sql.table('catalog_version')} for no key update`.execute(tx);
 }

@@ -1,9 +1,9 @@
 import type { Clock } from '@footlight/platform';
 import { BatchQueue } from '../../queues/batch-queue.ts';
 
-/** Most look-ups of one query. */
+/** Maximum look-ups per query. */
 const MAX_KEYS = 256;
-/** A query that takes longer probably waits for the database; later look-ups then do not wait behind it. */
+/** A query that takes longer probably waits for the database. Later look-ups then start without waiting for it. */
 export const MAX_WAIT_MS = 5;
 
 interface LookUp<Key, Value> {
@@ -13,8 +13,8 @@ interface LookUp<Key, Value> {
 }
 
 /**
- * Batches concurrent look-ups by key into one query. A query starts after all its callers called, so it sees everything
- * committed before.
+ * Batches concurrent look-ups by key into one query. A query starts after the calls of all its callers, so each caller
+ * sees everything that was committed before its call.
  * @param load values by key; unknown keys are missing
  */
 export function batchReads<Key, Value>(
@@ -35,7 +35,7 @@ export function batchReads<Key, Value>(
   return (key) => new Promise((resolve, reject) => queue.add({ key, resolve, reject }));
 }
 
-/** The same for a read without a key. */
+/** The same as batchReads, for a read without a key. */
 export function coalesceReads<Value>(load: () => Promise<Value>): () => Promise<Value> {
   const read = batchReads(async () => new Map([[null, await load()]]), {
     schedule: (begin) => process.nextTick(begin),

@@ -8,9 +8,10 @@ interface Call<Job, Result> {
 }
 
 /**
- * Batches concurrent writes, so that a reconnecting fleet needs a few transactions. One transaction for each host would
- * wait for connections of the pool until it timed out. Batches run one after the other.
- * @param write a result for each job, in their order; `Failed` rejects that job alone, an exception rejects all
+ * Batches concurrent writes, so that a reconnecting fleet needs only a few transactions. One transaction for each host
+ * would wait for connections of the pool until it timed out. Batches run one after the other.
+ * @param write returns one result for each job, in the same order. `Failed` rejects only that job; an exception rejects
+ *   all jobs
  * @param max largest batch
  */
 export function batchWrites<Job, Result>(

@@ -1,6 +1,6 @@
 import { isDown } from '../engine/failures.ts';
 
-/** Takes the place of the result of a part that failed alone. */
+/** Result of a part that failed when it was run alone. */
 export class Failed {
   readonly error: unknown;
 
@@ -10,8 +10,9 @@ export class Failed {
 }
 
 /**
- * Runs `work` for a batch; if the batch fails, for each part alone and in order, so that only the faulty parts fail.
- * @param work does all or nothing
+ * Runs `work` for a whole batch. If the batch fails, runs `work` for each part alone and in order, so that only the
+ * faulty parts fail.
+ * @param work must do everything or nothing
  * @param failsAll whether an error would also fail the other parts; then they are not tried
  * @returns a result for each part
  */

@@ -5,12 +5,12 @@ interface Scope {
 }
 
 /**
- * Null in the built program: tracking the scope through every promise costs a tenth of a short request. Tests run
- * from the sources, where each query is checked.
+ * null in the built program, because tracking the scope through every promise takes a tenth of the time of a short
+ * request. Tests run from the sources, where each query is checked.
  */
 const current = process.env.NODE_ENV === 'production' ? null : new AsyncLocalStorage<Scope>();
 
-/** Runs `work`; `refuseInsideTransaction` throws in everything that `work` calls. */
+/** Runs `work`; `refuseInsideTransaction` throws in every function that `work` calls. */
 export async function insideTransaction<T>(work: () => Promise<T>): Promise<T> {
   if (current === null) return work();
   const scope: Scope = { open: true };

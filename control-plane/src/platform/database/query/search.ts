@@ -4,8 +4,8 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely';
 export const patternOf = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
 
 /**
- * Whether one of the columns contains the text, in upper or lower case; `%`, `_` and `\` are literal.
- * @param columns names with tables: `users.email`
+ * Whether one of the columns contains the text; case is ignored; `%`, `_` and `\` are literal.
+ * @param columns column names with their tables, such as `users.email`
  */
 export function containsText(columns: readonly string[], text: string): RawBuilder<SqlBool> {
   const pattern = patternOf(text.toLowerCase());

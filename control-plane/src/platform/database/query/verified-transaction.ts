@@ -7,11 +7,12 @@ const VERIFY_LIMIT_MS = 5 * SECOND_MS;
 const VERIFY_EVERY_MS = SECOND_MS / 4;
 
 /**
- * Runs a transaction with effects outside the database. If the answer to its COMMIT is lost, the result is looked up:
- * a retry would repeat the effect, and without the look-up the later steps would never start.
- * @param isStored whether the result of `work` is stored. It must wait for a row that `work` locks, because the
+ * Runs a transaction with effects outside the database. If the answer to COMMIT is lost, the function looks up whether
+ * the result is stored. A retry would repeat the effect, and without the look-up the later steps would never start.
+ * @param isStored returns whether the result of `work` is stored. It must wait for a row that `work` locks, because the
  *   transaction may still be running
- * @throws as `transaction`; also the database's error if it stays down, and then everything may be stored
+ * @throws the errors of `transaction`; also the database's error if the database stays down, and then the result may be
+ *   stored or not
  */
 export async function verifiedTransaction<T>(
   { database, clock }: { database: Database; clock: Clock },

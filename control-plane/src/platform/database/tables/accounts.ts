@@ -15,7 +15,7 @@ export interface UsersTable {
   email: string;
   /** Trimmed; unique, case-sensitive. */
   username: string;
-  /** Folded username, so that no two look equal; unique. null: an internal account. */
+  /** Folded username; unique, so that no two usernames look equal. null: the account is internal. */
   username_folded: string | null;
   /** argon2id PHC string. */
   password_hash: string;
@@ -24,9 +24,9 @@ export interface UsersTable {
   max_concurrent_sessions: number;
   /** SHA-256 hex of the token of the account's reset link; null: it has none. */
   password_reset_hash: string | null;
-  /** Null without a link. */
+  /** null: the account has no link. */
   password_reset_expires_at: number | null;
-  /** Expiry of temporary identities. */
+  /** Expiry of a temporary account; null: the account does not expire. */
   ephemeral_expires_at: number | null;
   /** 1: cannot sign in and is never shown. */
   internal: Flag;
@@ -95,6 +95,6 @@ export interface InstanceSettingsTable {
   /** 0 until a boot has stored the environment's seeds. */
   seeded: Flag;
   setup_completed_at: number | null;
-  /** SHA-256 hex of the valid setup token; null if an admin existed at boot. */
+  /** SHA-256 hex of the valid setup token; null if an administrator existed at boot. */
   setup_token_digest: string | null;
 }

@@ -4,10 +4,10 @@ export interface ArtworkTables {
   artwork_records: ArtworkRecordsTable;
 }
 
-/** Source of an app's pictures. No row: no look-up so far. */
+/** Source of an app's pictures. No row: the app was not looked up yet. */
 export interface ArtworkRecordsTable {
   app_id: string;
-  /** none: looked up without a result. */
+  /** none: the look-up found nothing. */
   source: 'provider' | 'manual' | 'none';
   provider: '' | 'steamgriddb';
   provider_ref: string;

@@ -28,7 +28,7 @@ export interface AppsTable {
   default_vram_mb: number;
   /** Encode slots that a session of this app books. */
   default_encode_slots: number;
-  /** JSON object as sent. */
+  /** JSON object as the client sent it. */
   runtime_spec: string;
   runtime_preset_id: string | null;
   managed_home: Flag;
@@ -38,7 +38,9 @@ export interface AppsTable {
   origin: 'manual' | 'discovered';
   library_provider: '' | 'steam';
   library_discovery_suspended: Flag;
-  /** 1: the first admin gets an entitlement at creation. Never on the wire. */
+  /**
+   * 1: the first administrator gets an entitlement when the account is created. API answers never contain this field.
+   */
   entitle_first_admin: Flag;
   created_at: number;
   updated_at: number;
@@ -81,13 +83,13 @@ export interface RuntimePresetsTable {
   updated_at: number;
 }
 
-/** One row with id 1. Every write that can change a person's app list increments `version`. */
+/** One row with id 1. Every write that can change somebody's app list increments `version`. */
 export interface CatalogVersionTable {
   id: number;
   version: number;
 }
 
-/** Scope of the newest catalog versions. Both null: everything. */
+/** Scope of the newest catalog versions. Both ids null: all lists changed. */
 export interface CatalogChangesTable {
   version: number;
   /** The changed or deleted app. */

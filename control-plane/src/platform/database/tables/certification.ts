@@ -2,7 +2,7 @@ import type { Codec, EncoderFamily } from '@footlight/protocol';
 import type { Generated } from 'kysely';
 import type { Flag } from '../codec.ts';
 
-/** Measured encoders. */
+/** Results of encoder certification. */
 export interface CertificationTables {
   encoder_certifications: EncoderCertificationsTable;
   certification_runs: CertificationRunsTable;
@@ -31,7 +31,7 @@ export interface EncoderCertificationsTable {
   output_fps: number;
   /** Dropped frames per sample; may exceed 1. */
   drop_rate: number;
-  /** 0: the bitrate could not be changed while running. */
+  /** 0: the bitrate could not be changed while the session ran. */
   live_write_stable: Flag;
   sample_window_ms: number;
   sample_count: number;
@@ -39,21 +39,21 @@ export interface EncoderCertificationsTable {
   measured_at: number;
 }
 
-/** A plan of measurements. A host has one running run at most. */
+/** A run of planned cells. A host has at most one running run. */
 export interface CertificationRunsTable {
   id: string;
   host_id: string;
   status: 'running' | 'completed' | 'failed';
   gpu_index: number;
   encoder: EncoderFamily;
-  /** Planned cells. */
+  /** Number of planned cells. */
   total_pts: number;
-  /** Cells with a verdict, and these by verdict. */
+  /** Number of cells with a verdict; the next columns count them by verdict. */
   completed_pts: Generated<number>;
   summary_ok: Generated<number>;
   summary_capped: Generated<number>;
   summary_unsafe: Generated<number>;
-  /** Set when it failed. */
+  /** Set when the run failed. */
   error_message: string | null;
   started_at: number;
   ended_at: number | null;
@@ -63,7 +63,7 @@ export interface CertificationRunsTable {
 export interface CertificationCellsTable {
   id: string;
   host_id: string;
-  /** null: its launch is under way. */
+  /** null: the cell's session is being launched. */
   session_id: string | null;
   gpu_index: number;
   encoder: EncoderFamily;
@@ -77,14 +77,14 @@ export interface CertificationCellsTable {
   created_at: number;
 }
 
-/** Sessions at once of one rung and bitrate on one encoder of one GPU. */
+/** Number of simultaneous sessions for one rung and bitrate on one encoder of one GPU. */
 export interface EncoderConcurrencyTable {
   host_id: string;
   gpu_index: number;
   encoder: EncoderFamily;
   stream_profile_id: string;
   bitrate_kbps: number;
-  /** The most at once that passed. */
+  /** The largest number of simultaneous sessions that passed the measurement. */
   sessions: number;
   /** JSON array of {n, encode_ms_p95, output_fps}, n ascending. */
   curve: string;

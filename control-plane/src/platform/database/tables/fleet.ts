@@ -10,7 +10,7 @@ export interface FleetTables {
 
 export interface HostsTable {
   id: string;
-  /** Registered name of the agent; unique. */
+  /** Name under which the agent registers; unique. */
   node_name: string;
   status: 'online' | 'offline' | 'draining';
   /** 1: drained by an administrator; survives reconnects. */
@@ -24,11 +24,11 @@ export interface HostsTable {
   /** JSON array of {label, path, total_mb, available_mb}; null: never reported. */
   storage: string | null;
   capacity_detection: 'ok' | 'unavailable' | 'failed';
-  /** Set when detection is not ok. */
+  /** Set when the capacity detection is not ok. */
   capacity_reason: string | null;
   /** JSON array of readiness checks; null: never reported. */
   readiness: string | null;
-  /** When the stored readiness last changed. */
+  /** Time of the last change of the stored readiness. */
   readiness_reported_at: number | null;
   /** JSON array of the codecs of the encoder in effect; null: never reported. */
   codecs: string | null;
@@ -40,24 +40,24 @@ export interface HostsTable {
   effective_settings: string | null;
   /** JSON object of the console's capabilities; null: never reported. */
   console_capabilities: string | null;
-  /** JSON object, an administrator's overrides only. */
+  /** JSON object that contains only the administrators' overrides. */
   settings_overrides: string;
-  /** JSON object, complete; null: console off. */
+  /** JSON object with the complete configuration; null: it was never set, and the console is off. */
   console_config: string | null;
   pending_restart: Flag;
   /** SHA-256 hex of the valid node secret. */
   secret_hash: string;
   /** SHA-256 hex of a newer, unused secret; its first use replaces secret_hash. */
   next_secret_hash: string | null;
-  /** The one-use token of an unused secret; the first use marks the token as used. */
+  /** The one-use token of an unused secret; the first use of the secret marks the token as used. */
   enrollment_token_id: string | null;
-  /** First `capacity` of the agent; null: possibly no agent knows the record's secret. */
+  /** Time of the agent's first `capacity` message; null: possibly no agent has the record's secret. */
   first_capacity_at: number | null;
   /** Id of the newest registered agent process. */
   boot_id: string | null;
-  /** Highest handled report number of boot_id; null: none. */
+  /** Highest handled report number of boot_id; null: no report was handled. */
   last_seq: number | null;
-  /** The last registered connection, so that a late close of an older one changes nothing. */
+  /** Id of the last registered connection, so that a late close of an older connection changes nothing. */
   connection_id: string | null;
   last_registered_at: number | null;
   last_heartbeat_at: number | null;
@@ -74,24 +74,27 @@ export interface GpusTable {
   vram_mb_total: number;
   /** Reported encode slots. */
   slots_total: number;
-  /** Booked encode slots; maintained by admission, recomputed from the sessions. */
+  /** Booked encode slots; admission updates the number, and it can be recomputed from the sessions. */
   slots_used: number;
-  /** Upper bound of slots_used: slots_total, or the slots that were booked when a report lowered it. */
+  /**
+   * Upper bound of slots_used: slots_total, or, if a report lowered slots_total, the slots that were booked at that
+   * time.
+   */
   slots_guard: number;
   render_node: string | null;
   /** 0: not in the newest good report; hidden from lists, capacity and placement. */
   reported: Flag;
-  /** null: not measured, or implausible. */
+  /** null: the value was not measured or was implausible. */
   vram_mb_used: number | null;
   vram_mb_free: number | null;
-  /** Control-plane clock; null: no sample. */
+  /** Time of the sample on the control plane's clock; null: there is no sample. */
   vram_sampled_at: number | null;
   created_at: number;
 }
 
 /** GPU columns that only admission writes. */
 interface GpuLoad {
-  /** Reserving sessions; maintained and recomputed like slots_used. */
+  /** Number of sessions that reserve slots; updated and recomputed like slots_used. */
   sessions_active: Generated<number>;
 }
 
@@ -100,13 +103,13 @@ export interface EnrollmentTokensTable {
   /** SHA-256 hex of the token. */
   token_hash: string;
   note: string;
-  /** The only name that it enrolls; null: any name without a record that counts. */
+  /** The only name that the token enrolls; null: any name whose host has not reported its capacity yet. */
   node_name: string | null;
-  /** The host name of the agent that presented it first; other agents may not use it. */
+  /** The host name of the agent that presented the token first; other agents may not use the token. */
   bound_node_name: string | null;
-  /** The agent's enroll id; null while unbound, or when it sent none. */
+  /** The agent's enroll id; null while unbound, or when the agent sent none. */
   bound_enroll_id: string | null;
-  /** The record that it created or took over. */
+  /** The host record that the token created or took over. */
   host_id: string | null;
   created_by: string | null;
   created_at: number;

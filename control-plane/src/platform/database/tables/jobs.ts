@@ -7,7 +7,10 @@ export interface JobsTables {
   job_runs: JobRunsTable;
 }
 
-/** A job of the code, with the schedule that administrators chose. Rows follow the code at each start. */
+/**
+ * A job that the code defines, with the schedule that administrators chose. The rows are updated from the code at each
+ * start.
+ */
 export interface JobsTable {
   /** Dotted name from the code. */
   id: string;
@@ -15,39 +18,39 @@ export interface JobsTable {
   description: string;
   plane: 'control' | 'agent';
   scope: 'instance' | 'host';
-  /** 0: listed only; it cannot be run or changed. */
+  /** 0: the job is only listed; it cannot be run or changed. */
   managed: Flag;
   schedule_kind: 'interval' | 'event' | 'manual';
   enabled: Flag;
   /** null unless the kind is interval. */
   interval_secs: number | null;
-  /** HH:MM:SS in `timezone`; both null: no window. */
+  /** HH:MM:SS in `timezone`; both null: the job has no window. */
   window_start: string | null;
   window_end: string | null;
-  /** JSON array of 0 (Sunday) to 6; [] is every day. */
+  /** JSON array of 0 (Sunday) to 6; []: every day. */
   window_days: string;
-  /** IANA name. */
+  /** IANA time zone. */
   timezone: string;
-  /** Kept runs of each target (count). */
+  /** Number of runs that are kept for each target. */
   history_limit: number;
   created_at: number;
   updated_at: number;
 }
 
-/** One run of a job. A target (the instance, or one host) has one open run of a job at most. */
+/** One run of a job. A target (the instance, or one host) has at most one open run of a job. */
 export interface JobRunsTable {
   id: string;
   job_id: string;
-  /** null: a run of the instance. */
+  /** null: the run is for the whole instance. */
   host_id: string | null;
-  /** Open: pending, running. */
+  /** A run is open while it is pending or running. */
   state: 'pending' | 'running' | 'succeeded' | 'failed' | 'deferred' | 'skipped' | 'aborted';
   trigger: 'schedule' | 'manual' | 'event';
-  /** Who started it by hand; null for others, and once the account is deleted. */
+  /** Account that started the run manually; null: the run started in another way, or the account was deleted. */
   actor_user_id: string | null;
-  /** 1 for the first try; a deferred run is followed by the next one. */
+  /** 1 for the first try; a deferred run is followed by a run with the next number. */
   attempt: number;
-  /** Due from then on. */
+  /** The run is due from this time on. */
   scheduled_for: number;
   claimed_at: number | null;
   started_at: number | null;
@@ -57,10 +60,10 @@ export interface JobRunsTable {
   summary: string;
   error: string | null;
   created_at: number;
-  /** Agent process that claimed it; null for others. */
+  /** Boot id of the agent process that claimed the run; null: no agent claimed it. */
   claimed_boot: string | null;
-  /** Fencing number of the dispatcher that claimed it; null for runs of agents. */
+  /** Fencing number of the dispatcher that claimed the run; null for runs of agents. */
   fence: number | null;
-  /** 1: an event came while it was running, so another run follows. */
+  /** 1: an event occurred while the run was running, so another run follows. */
   rerun: Generated<Flag>;
 }

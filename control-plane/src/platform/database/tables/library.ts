@@ -1,13 +1,13 @@
 import type { Flag } from '../codec.ts';
 
-/** Library discovery: scans of homes, what they found, and the rules of administrators. */
+/** Library discovery: scans of homes, the titles that they found, and the rules of administrators. */
 export interface LibraryTables {
   library_scans: LibraryScansTable;
   library_observations: LibraryObservationsTable;
   library_appid_rules: LibraryAppidRulesTable;
 }
 
-/** One scan of one home. At most one of a (user, app, host) is pending or claimed. */
+/** One scan of one home. At most one scan per user, app and host is pending or claimed. */
 export interface LibraryScansTable {
   id: string;
   user_id: string;
@@ -15,11 +15,11 @@ export interface LibraryScansTable {
   app_id: string;
   host_id: string;
   state: 'pending' | 'claimed' | 'reported' | 'failed';
-  /** null unless claimed once. */
+  /** null: the scan was never claimed. */
   claimed_at: number | null;
-  /** Boot id of the agent that claimed; null: it sent none. */
+  /** Boot id of the agent that claimed the scan; null: the agent sent none. */
   claimed_boot: string | null;
-  /** End of the scan, reported or failed. */
+  /** Time of the scan's end, reported or failed. */
   reported_at: number | null;
   complete: Flag | null;
   error: string;
@@ -44,7 +44,10 @@ export interface LibraryObservationsTable {
   /** "": no manifest could be read yet. */
   name: string;
   last_seen_at: number;
-  /** Why the last report did not publish it; "": published. Never on the wire as it is: rules may have changed. */
+  /**
+   * Reason why the last report did not publish the title; "": it was published. API answers do not use this value
+   * directly, because rules may have changed since.
+   */
   suppressed_by: string;
 }
 

@@ -1,9 +1,9 @@
-/** Tables without an owning feature. */
+/** Tables that belong to no feature. */
 export interface PlatformTables {
   leases: LeasesTable;
 }
 
-/** The holder of leader work. The fencing number grows with every change of holder. */
+/** The process that currently does a leader task. The fencing number grows with every change of the holder. */
 export interface LeasesTable {
   name: string;
   holder: string;

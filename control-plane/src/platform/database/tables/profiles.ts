@@ -1,7 +1,7 @@
 import type { H264Profile } from '@footlight/protocol';
 import type { Flag } from '../codec.ts';
 
-/** Rungs, launch profiles, defaults, and failures of clients. */
+/** Rungs, launch profiles, defaults, and client failures. */
 export interface ProfilesTables {
   stream_profiles: StreamProfilesTable;
   launch_profiles: LaunchProfilesTable;
@@ -38,7 +38,7 @@ export interface StreamProfilesTable {
   updated_at: number;
 }
 
-/** A named chain of rungs; an app may prefer, force or be restricted to some. */
+/** A named chain of rungs; an app may prefer or force a launch profile, or allow only some. */
 export interface LaunchProfilesTable {
   id: string;
   display_name: string;
@@ -51,12 +51,12 @@ export interface LaunchProfilesTable {
 
 export interface LaunchProfileRungsTable {
   launch_profile_id: string;
-  /** From 1, without gaps. */
+  /** Place in the chain, from 1 without gaps. */
   position: number;
   stream_profile_id: string;
 }
 
-/** Permitted launch profiles of an app; no rows: all. */
+/** Permitted launch profiles of an app; no rows: all launch profiles are permitted. */
 export interface AppLaunchProfilesTable {
   app_id: string;
   launch_profile_id: string;
@@ -65,10 +65,10 @@ export interface AppLaunchProfilesTable {
 /** One row with id 1, inserted by the migration. */
 export interface ProfilePolicyTable {
   id: number;
-  /** The profile without a choice of app or user; null: each app's own numbers. */
+  /** The profile that applies when neither app nor user has chosen one; null: each app's own numbers apply. */
   global_default_profile_id: string | null;
   user_overrides_allowed: Flag;
-  /** When the shipped catalog was stored, once; null: not yet. */
+  /** Time when the shipped catalog was stored, which happens only once; null: not stored yet. */
   shipped_catalog_at: number | null;
 }
 
@@ -79,14 +79,14 @@ export interface ProfilePreferencesTable {
   updated_at: number;
 }
 
-/** Profiles that a device failed to play. Rows outlive the profiles they name. */
+/** Profiles that a device failed to play. Rows stay when the profiles that they name are deleted. */
 export interface ClientFailuresTable {
   device_id: string;
-  /** "": no launch profile was in force. */
+  /** "": no launch profile was used. */
   launch_profile_id: string;
-  /** "": no rung was in force. */
+  /** "": no rung was used. */
   stream_profile_id: string;
-  /** Catalog spelling; "": no particular codec. */
+  /** Codec name as in the catalog; "": no particular codec. */
   codec: '' | 'h264' | 'hevc' | 'av1';
   outcome: 'fail';
   recorded_at: number;

@@ -1,21 +1,21 @@
-/** What hosts recorded of sessions. */
+/** Recordings of sessions. */
 export interface RecordingsTables {
   session_recordings: SessionRecordingsTable;
 }
 
-/** A recording, whose file lies on its host. */
+/** A recording. Its file is on the host. */
 export interface SessionRecordingsTable {
   id: string;
   session_id: string;
-  /** The session's host when it was asked for. */
+  /** The session's host when the recording was requested. */
   host_id: string;
   state: 'pending' | 'ready' | 'failed';
-  /** Both null until it is ready. */
+  /** This field and the next are null until the recording is ready. */
   bytes: number | null;
   duration_ms: number | null;
-  /** null unless it failed. */
+  /** null: the recording has not failed. */
   error: string | null;
   created_at: number;
-  /** After this time it is neither listed nor downloaded. */
+  /** After this time the recording cannot be listed or downloaded. */
   expires_at: number;
 }

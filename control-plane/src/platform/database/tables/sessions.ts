@@ -10,7 +10,7 @@ import type {
 import type { VideoTopology } from '@footlight/protocol/agent';
 import type { Flag } from '../codec.ts';
 
-/** Sessions, signaling tokens and homes. */
+/** Sessions with their placements, signaling tokens, and homes. */
 export interface SessionsTables {
   sessions: SessionsTable;
   session_placements: SessionPlacementsTable;
@@ -26,25 +26,25 @@ export interface SessionsTable {
   host_id: string | null;
   gpu_id: string | null;
   gpu_index: number | null;
-  /** The device of the launch; null without one, or after its deletion. */
+  /** The device of the launch; null: the launch had no device, or the device was deleted. */
   device_id: string | null;
   state: SessionStateName;
   state_detail: string | null;
   /** Set only for failed sessions. */
   error_message: string | null;
   failure_code: Open<FailureCode> | null;
-  /** null until a final state. */
+  /** null until the session is in a final state. */
   end_reason: Open<SessionEndReason> | null;
   /** Reason of a requested stop; becomes end_reason if the agent gives none. */
   stop_reason: Open<SessionEndReason> | null;
   app_log_tail: string | null;
-  /** Size of the home at the end; null = not reported. */
+  /** Size of the home at the session's end; null: the host did not report it. */
   home_bytes: number | null;
   profile_id: string | null;
   stream_profile_id: string | null;
   /** Target of the picture: viewers, the console, or both. */
   video_topology: VideoTopology;
-  /** Encode slots booked while the state reserves. */
+  /** Encode slots that the session books in the states assigned to stopping. */
   encode_slots: number;
   /** The app that owns the home (a tile's parent); null without a managed home. */
   home_app_id: string | null;
@@ -54,9 +54,9 @@ export interface SessionsTable {
   stream_height: number;
   stream_fps: number;
   stream_bitrate_kbps: number;
-  /** Lowest bitrate of the encoder; 0 = the agent's default. */
+  /** Lowest bitrate of the encoder; 0: the agent's default applies. */
   stream_abr_floor_kbps: number;
-  /** The agent's floor at the launch size; null for sessions of older releases. */
+  /** The agent's lowest bitrate for the picture size at launch; null for sessions of older releases. */
   stream_launch_floor_kbps: number | null;
   stream_codec: Codec;
   stream_h264_profile: H264Profile;
@@ -70,9 +70,12 @@ export interface SessionsTable {
   relay_ready: Flag;
   /** The app of the latest swap request; kept until the agent reports the result. */
   swap_app_id: string | null;
-  /** Owner of that app's home; null without a managed home. */
+  /** The app that owns the home of the swap's app; null without a managed home. */
   swap_home_app_id: string | null;
-  /** asked: no ack yet. taken: acknowledged and running. null: no pending swap. */
+  /**
+   * asked: the agent has not acknowledged the swap yet. taken: it has acknowledged the swap and is running it. null: no
+   * swap is pending.
+   */
   swap_state: 'asked' | 'taken' | null;
   created_at: number;
   started_at: number | null;
@@ -83,11 +86,11 @@ export interface SessionsTable {
 /** Stored explanation of a session's placement. */
 export interface SessionPlacementsTable {
   session_id: string;
-  /** JSON object, as in the API. */
+  /** JSON object in the form of the API. */
   explanation: string;
 }
 
-/** Single use: accepting the token deletes the row. */
+/** A signaling token works only once: accepting it deletes the row. */
 export interface SignalingTokensTable {
   /** SHA-256 hex. */
   token_hash: string;
@@ -96,7 +99,7 @@ export interface SignalingTokensTable {
   created_at: number;
 }
 
-/** A directory or engine volume of one user, app and host. Rows outlive the rows that they refer to. */
+/** A directory or engine volume of one user, app and host. Rows stay when the user, app or host is deleted. */
 export interface StorageHomesTable {
   id: string;
   user_id: string | null;
@@ -108,6 +111,6 @@ export interface StorageHomesTable {
   bytes_used: number;
   created_at: number;
   last_used_at: number;
-  /** Start of the collection's grace; null = in use. */
+  /** Start of the collection's grace; null: the home is in use. */
   gc_after: number | null;
 }

@@ -1,16 +1,16 @@
 import type { AddressInfo, Server as NetServer } from 'node:net';
 import type { Logger } from '@footlight/platform';
 
-/** Where a server listens. */
+/** A server and its address. */
 interface Binding {
   server: NetServer;
   listen: { host: string | null; port: number };
-  /** The variable that chose the address, for the message. */
+  /** Name of the environment variable with the address, for the error message. */
   variable: string;
   scheme: 'http' | 'https';
 }
 
-/** @returns the address as a URL @throws with the variable's name when it cannot be bound */
+/** @returns the address as a URL @throws with the variable's name when the address cannot be bound */
 export function bind({ server, listen, variable, scheme }: Binding): Promise<string> {
   return new Promise((resolve, reject) => {
     const onError = (error: NodeJS.ErrnoException) => {
@@ -42,7 +42,9 @@ function urlOf(server: NetServer, host: string | null, scheme: string): string {
   return `${scheme}://${name}:${port}`;
 }
 
-/** Without free descriptors a connection cannot be accepted; open connections and the process go on. */
+/**
+ * Logs a failed accept, for example without free descriptors, so that the process and its open connections continue.
+ */
 export function surviveFailedAccepts(server: NetServer, logger: Logger): void {
   server.on('error', (error: NodeJS.ErrnoException) => {
     if (error.syscall === 'accept') logger.warn({ code: error.code }, 'http.accept_failed');

@@ -1,22 +1,27 @@
 /**
- * Closes connections that make one turn of the event loop long. One read of a socket is parsed in one turn: 64 KiB
- * hold 2,000 requests without bodies, or 10,000 chunks of one byte, and both delay all other requests.
+ * Closes connections that make one turn of the event loop too long. All data of one socket read is parsed in one turn.
+ * 64 KiB can contain 2,000 requests without bodies, or 10,000 chunks of one byte, which would delay all other requests.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Pipelined requests of one connection. Browsers and agents wait for each answer. */
+/** Maximum pipelined requests of one connection. Browsers and agents wait for each answer. */
 const MAX_PIPELINED = 16;
 /**
- * Characters of the lines and headers of the requests of a connection that wait; one request may have as many. Without
- * the bound 400 connections with 15 such requests each took 260 MB (Node 20.20).
+ * Maximum characters in the request lines and headers of one connection's waiting requests; a single request may have
+ * as many. Without this limit 400 connections with 15 large requests each took 260 MB (Node 20.20).
  */
 const MAX_WAITING_HEADERS = 16 * 1024;
-/** A body with fewer chunks passes, whatever their size. */
+/** A body with fewer chunks is accepted; their size does not matter. */
 const UNCHECKED_CHUNKS = 1_000;
-/** Least mean chunk size of a longer body. Clients and proxies send buffers, not bytes. */
+/**
+ * Minimum mean chunk size of a body with more chunks. Normal clients and proxies send whole buffers, not single bytes.
+ */
 const MIN_MEAN_CHUNK_BYTES = 64;
-/** Discarded bytes of an unread body; beyond, closing is cheaper than keeping the connection. */
+/**
+ * Maximum bytes of an unread body that are discarded. For a longer body, closing the connection is cheaper than keeping
+ * it.
+ */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -24,17 +29,18 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
-  /** Characters that it keeps while it waits; 0: it did not wait. */
+  /** Characters of request line and headers while the request waits; 0: the request is not waiting. */
   waiting: number;
 }
 
-/** The first one is being answered, the others wait. */
+/** Unanswered requests of a socket. The first is being answered, the others wait. */
 const EXCHANGES = Symbol('unanswered requests');
 type GuardedSocket = Socket & { [EXCHANGES]?: Exchange[] };
 
 /**
- * Wraps the handler of all requests. The pipelined requests of a connection are handled one after the other: the answers
- * go out in order anyway, and an answer that waits behind another one would hold an open file and a buffer.
+ * Wraps the handler of all requests. The pipelined requests of a connection are handled one after the other: the
+ * answers go out in order anyway, and an answer that waits for an earlier one would keep a file open and a buffer in
+ * memory.
  */
 export function guardConnections(handler: Handler): Handler {
   function begin({ request, response }: Exchange): void {
@@ -48,13 +54,13 @@ export function guardConnections(handler: Handler): Handler {
     const exchanges = socket[EXCHANGES];
     exchanges?.shift();
     const next = exchanges?.[0];
-    // After an answer with `Connection: close` the others are not answered.
+    // After an answer with `Connection: close` the waiting requests are not answered.
     if (next !== undefined && socket.writable) begin(next);
   }
 
   return (request, response) => {
     const socket = request.socket as GuardedSocket;
-    // The parser continues with data that was read before the connection was closed.
+    // Ignore the request: the parser still processes data that was read before the connection was closed.
     if (socket.destroyed) return;
     let exchanges = socket[EXCHANGES];
     if (exchanges === undefined) {
@@ -93,7 +99,7 @@ export class ChunkCount {
   }
 }
 
-/** Node would discard the rest of the body without a bound. */
+/** Limits the discarded bytes of an unread body; Node alone would discard without a limit. */
 function drainRequest(this: ServerResponse): void {
   const { req: request } = this;
   if (request.complete) return;

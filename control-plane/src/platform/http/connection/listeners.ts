@@ -18,13 +18,15 @@ export interface ListenerLimits {
   headersMs: number;
   /** Time limit of the whole request, body included. */
   requestMs: number;
-  /** Time limit without traffic; also ends a reader that reads nothing. */
+  /** Time limit without traffic; it also closes connections of clients that do not read their answers. */
   idleMs: number;
   keepAliveMs: number;
   handshakeMs: number;
   /** Interval of the check for slow clients. */
   checkEveryMs: number;
-  /** Room for ten thousand agents and as many viewers; further connections are closed at once. */
+  /**
+   * Maximum connections: enough for ten thousand agents and as many viewers. Further connections are closed at once.
+   */
   connections: number;
 }
 
@@ -38,7 +40,7 @@ const LIMITS: ListenerLimits = {
   connections: 20_000,
 };
 
-/** For answers that are written directly to a socket. */
+/** Headers for answers that are written directly to a socket. */
 const RAW_SECURITY_HEADERS = Object.entries(BARE_SECURITY_HEADERS)
   .map(([name, value]) => `${name}: ${value}\r\n`)
   .join('');
@@ -65,7 +67,7 @@ export interface Listeners {
   close(): Promise<void>;
 }
 
-/** Open connections of one address key. All of them share the object. */
+/** Open connections of one address key. All connections of the address share this object. */
 interface AddressCount {
   readonly key: string;
   open: number;
@@ -74,8 +76,8 @@ interface AddressCount {
 interface Bound {
   server: http.Server | https.Server;
   /**
-   * Every connection with the count of its address, because the server itself does not track handshakes and upgraded
-   * sockets. null: the address has no cap.
+   * Every connection with the count of its address. Needed because the server itself does not track TLS handshakes and
+   * upgraded sockets. null: the address has no limit.
    */
   sockets: Map<Socket, AddressCount | null>;
   listen: { host: string | null; port: number };
@@ -94,13 +96,15 @@ export function createListeners(options: {
   const { config, logger, clock } = options;
   const limits = { ...LIMITS, ...options.limits };
   const bound: Bound[] = [];
-  // One address must leave descriptors to the others where the process may open few.
+  // If the process may open only few files, one address must leave descriptors for the others.
   const perAddress = Math.min(config.http.connectionsPerAddress, Math.floor(mayOpen() / 2));
   const addresses = createClientAddresses(config.http.trustedProxies);
-  /** Counts of both listeners. An entry lives as long as a connection of its address. */
+  /** Counts of both listeners. An entry exists while a connection of its address is open. */
   const counts = new Map<string, AddressCount>();
 
-  /** Counts a new connection. @returns null: not counted; 'over': the address has reached its cap */
+  /**
+   * Counts a new connection. @returns null: the connection is not counted; 'over': the address has reached its limit
+   */
   function admit(remoteAddress: string | undefined): AddressCount | null | 'over' {
     const peer = perAddress === 0 ? null : addresses.peer(remoteAddress);
     if (peer === null || peer.trustedProxy) return null;
@@ -125,7 +129,7 @@ export function createListeners(options: {
         requestTimeout: limits.requestMs,
         keepAliveTimeout: limits.keepAliveMs,
         connectionsCheckingInterval: limits.checkEveryMs,
-        // Checked later with the other checks, so that the refusal has the usual form.
+        // The Host header is checked later with the other checks, so that the refusal has the usual form.
         requireHostHeader: false,
       };
       const plain = http.createServer(timeouts, handler);
@@ -161,7 +165,7 @@ export function createListeners(options: {
         });
       }
       for (const { server, sockets } of bound) {
-        // One shared function, because ten thousand sockets would otherwise keep a closure each.
+        // One shared function, because otherwise each of ten thousand sockets would keep its own closure.
         const forget = function (this: Socket): void {
           release(sockets.get(this) ?? null);
           sockets.delete(this);
@@ -169,7 +173,7 @@ export function createListeners(options: {
         server.on('connection', (socket: Socket) => {
           const count = admit(socket.remoteAddress);
           if (count === 'over') {
-            // Destroyed in the same turn: no byte is read.
+            // Destroy the socket in the same turn, before any byte is read.
             socket.destroy();
             return;
           }
@@ -220,7 +224,7 @@ export function createListeners(options: {
   return listeners;
 }
 
-/** Files that this process may open; Infinity: unknown. */
+/** Maximum files that this process may open; Infinity: unknown. */
 function mayOpen(): number {
   try {
     const limit = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'));

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
 
-/** Message limits of sockets during their upgrade. */
+/** Message limit of each socket, stored from the upgrade request until the WebSocket exists. */
 const limits = new WeakMap<Duplex, number>();
 
 interface SocketOptions {
@@ -11,17 +11,17 @@ interface SocketOptions {
 
 type SetSocket = (this: WebSocket, socket: Duplex, head: Buffer, options: SocketOptions) => void;
 
-// Used by the ws server to hand over a connection; missing in its type declarations.
+// The ws server passes a connection to a WebSocket with this method; its type declarations do not contain it.
 const { setSocket } = WebSocket.prototype as unknown as { setSocket: SetSocket };
 
-/** Sets the longest message of a socket after its upgrade, in bytes. */
+/** Sets the maximum message size (bytes) that a socket has after its upgrade. */
 export function limitPayload(socket: Duplex | undefined, maxBytes: number): void {
   if (socket) limits.set(socket, maxBytes);
 }
 
 /**
- * What a frame counts. Pings and pongs take the same time as messages, and features limit only messages of open
- * sockets. One client that sent nothing but pongs delayed every other request by 0.6 s (2 cores).
+ * Weight of each kind of frame. Pings and pongs need as much time as messages, but features limit only messages. A
+ * client that sent only pongs delayed every other request by 0.6 s (2 cores).
  */
 const WEIGHTS: ReadonlyMap<unknown, number> = new Map([
   ['message', 1],
@@ -29,13 +29,13 @@ const WEIGHTS: ReadonlyMap<unknown, number> = new Map([
   ['pong', 40],
 ]);
 /**
- * Weight of one turn of the event loop. The messages of an agent's burst (2,000) may come in a TLS record each, and a
- * record counts one as well.
+ * Maximum weight per turn of the event loop. The 2,000 messages of an agent's burst may each arrive in their own TLS
+ * record, and each record also has weight one.
  */
 const MAX_WEIGHT_PER_TURN = 6_000;
 /**
- * Pieces of a message that is not complete. 1 MiB has 800 in small packets. The library's 262,144 stopped the service for
- * more than 8 s, when somebody sent a message in TLS records of one byte (2 cores).
+ * Maximum pieces of an incomplete message. In small packets 1 MiB has 800 pieces. With the library's limit of 262,144,
+ * a message in TLS records of one byte blocked the service for more than 8 s (2 cores).
  */
 const MAX_PIECES = 4_096;
 
@@ -43,11 +43,11 @@ type Send = (this: WebSocket, ...words: unknown[]) => void;
 const send = WebSocket.prototype.send as Send;
 
 /**
- * A server-side WebSocket whose message limit depends on its operation; longer messages close it with 1009. More frames or
- * TLS records than one turn of the event loop can carry cut it.
+ * A server-side WebSocket whose message limit depends on its operation; a longer message closes the socket with 1009.
+ * Too many frames or TLS records in one turn of the event loop terminate it.
  *
- * Messages of one iteration of the event loop are written together: they come in bursts (after a registration,
- * candidates of a negotiation), and a separate write would cost more than the message.
+ * Messages that are sent in one iteration of the event loop are written together. They are sent in bursts (after a
+ * registration, ICE candidates of a negotiation), and a separate write costs more than a message.
  */
 export class SizedWebSocket extends WebSocket {
   #connection: Duplex | null = null;
@@ -73,7 +73,7 @@ export class SizedWebSocket extends WebSocket {
     if (this.#weight > MAX_WEIGHT_PER_TURN) this.terminate();
   }
 
-  /** Shared by all sockets, which are ten thousand. */
+  /** All sockets share this function, because there may be ten thousand. */
   static #endTurn(socket: SizedWebSocket): void {
     socket.#weight = 0;
   }

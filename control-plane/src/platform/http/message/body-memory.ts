@@ -1,38 +1,42 @@
-/** Part of each body that is not counted, so that a sign-in always passes (bytes). */
+/** Bytes of each body that are not counted, so that a sign-in is always accepted. */
 const FREE_BYTES = 16 * 1024;
-/** Limit of one sender's concurrent bodies beyond their free parts. Clients send one or two at once. */
+/**
+ * Maximum bytes of one sender's concurrent bodies, without their uncounted parts. Clients send one or two bodies at the
+ * same time.
+ */
 const SENDER_BYTES = 32 * 1024 * 1024;
 /**
- * Memory of a chunk in addition to its bytes: a buffer and its place in a list. 200,000 chunks of 64 bytes took 218
+ * Memory per chunk in addition to its bytes: a buffer object and a list entry. 200,000 chunks of 64 bytes took 218
  * bytes each as parts of a longer read, and 556 as separate reads (Node 20.20, x86-64).
  */
 const PIECE_BYTES = 512;
 
-/** Memory that one body holds while it is received. */
+/** The memory of one body while it is received. */
 export interface BodyClaim {
-  /** Counts one chunk. @returns false: the sender holds too much, so the body must be refused */
+  /** Counts one chunk. @returns false: the sender uses too much memory, so the body must be refused */
   add(bytes: number): boolean;
   /** Releases the memory; a second call does nothing. */
   release(): void;
 }
 
 /**
- * Bounds the memory of bodies that are being received, by sender: a thousand connections with unfinished large bodies
- * would hold a gigabyte until their timeout. A sender's only body always passes; the operation limits its length.
+ * Bounds the memory of bodies that are being received, per sender. Otherwise a thousand connections with unfinished
+ * large bodies would keep a gigabyte until their timeout. The only body of a sender is always accepted; the operation
+ * limits its length.
  */
 export class BodyMemory {
   readonly #freeBytes: number;
   readonly #senderBytes: number;
-  /** Sender → memory and number of its bodies beyond the free part. */
+  /** Sender → counted bytes, and number of bodies with counted bytes. */
   readonly #held = new Map<string, { bytes: number; bodies: number }>();
 
-  /** @param freeBytes part of each body that is not counted */
+  /** @param freeBytes bytes of each body that are not counted */
   constructor({ freeBytes = FREE_BYTES, senderBytes = SENDER_BYTES } = {}) {
     this.#freeBytes = freeBytes;
     this.#senderBytes = senderBytes;
   }
 
-  /** @param sender the account, or what all requests without one share */
+  /** @param sender the account id, or the common id of all requests without an account */
   claim(sender: string): BodyClaim {
     let bytes = 0;
     let counted = 0;

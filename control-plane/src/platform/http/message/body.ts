@@ -10,7 +10,10 @@ import { ApiError, invalid } from '../../errors.ts';
 import { ChunkCount } from '../connection/connection-guard.ts';
 import type { BodyClaim } from './body-memory.ts';
 
-/** Discarded bytes beyond the cap, so that a client that is still sending can read the answer. */
+/**
+ * Maximum bytes beyond the limit that are read and discarded, so that a client that is still sending can read the
+ * answer.
+ */
 const DISCARD_BYTES = 16 * 1024 * 1024;
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -18,7 +21,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 /**
  * Reads one JSON value, regardless of its content type; UTF-8.
  * @returns the value of JSON.parse (`__proto__` is an ordinary key); {} for an empty optional body
- * @throws ApiError 400 for an empty, oversized, truncated or malformed body, and for one of too many values
+ * @throws ApiError 400 for an empty, oversized, truncated or malformed body, and for a body with too many values
  */
 export async function readBody(
   request: IncomingMessage,
@@ -47,7 +50,7 @@ export async function readBody(
 
 const notJson = (): ApiError => invalid('The body is not one JSON value.');
 
-/** A body of one file. */
+/** The body of a file upload. */
 export interface Upload {
   bytes: Buffer;
   /** Declared media type, lower case, without parameters; not verified here. */
@@ -57,7 +60,7 @@ export interface Upload {
 /**
  * Reads an upload.
  * @param contentType the client's header
- * @throws ApiError 400 for another Content-Type or a truncated body, 413 for one over the cap
+ * @throws ApiError 400 for another Content-Type or a truncated body, 413 for a body over the limit
  */
 export async function readUpload(
   request: IncomingMessage,
@@ -70,16 +73,16 @@ export async function readUpload(
   return { bytes: await readBytes(request, maxBytes, claim, 413), mediaType };
 }
 
-/** A body that the handler passes on as it comes, and has to read or destroy. */
+/** A body that the handler forwards while it arrives. The handler must read or destroy it. */
 export interface PassedUpload {
   body: IncomingMessage;
-  /** Its length; the parser of HTTP holds the client to it. */
+  /** Length of the body; the HTTP parser enforces it. */
   bytes: number;
 }
 
 /**
  * Checks an upload without reading it.
- * @throws ApiError 400 for another Content-Type, no Content-Length or an empty body, 413 for one over the cap
+ * @throws ApiError 400 for another Content-Type, no Content-Length or an empty body, 413 for a body over the limit
  */
 export function passUpload(
   request: IncomingMessage,
@@ -103,15 +106,15 @@ export function passUpload(
   return { body: request, bytes };
 }
 
-/** @returns the media type @throws ApiError 400 for another than the declared one */
+/** @returns the media type @throws ApiError 400 for another type than the declared one */
 function requireType(contentType: string | undefined, { mediaType: declared }: UploadDeclaration): string {
   const mediaType = contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  // The declared range without its star.
+  // Compares with the declared media range without its star.
   if (!mediaType.startsWith(declared.slice(0, -1))) throw invalid(`Content-Type: expected ${declared}`);
   return mediaType;
 }
 
-/** The rest is not read: it would take memory, or be waited for, like the part before it. */
+/** The rest of the body is not read, because it would need the same memory and time as the part before it. */
 const tooMany = (): ApiError =>
   new ApiError('internal', {
     status: UNAVAILABLE_STATUS,
@@ -122,9 +125,10 @@ const tooMany = (): ApiError =>
 
 /**
  * Reads a body of at most `maxBytes`.
- * @param claim what it holds in memory while it comes; released at the end
- * @param tooLongStatus status of the refusal of a longer one
- * @throws ApiError `validation_failed` when it is longer or the client went away; 503 when its sender holds too much
+ * @param claim memory of the body while it is received; released at the end
+ * @param tooLongStatus status of the refusal of a longer body
+ * @throws ApiError `validation_failed` when the body is longer or the client disconnected; 503 when the sender uses too
+ *   much memory
  */
 export function readBytes(
   request: IncomingMessage,

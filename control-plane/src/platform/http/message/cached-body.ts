@@ -4,18 +4,18 @@ import { gzip } from 'node:zlib';
 import type { FastifyReply } from 'fastify';
 import { acceptsGzip } from './accept-encoding.ts';
 
-/** Shorter answers do not shrink by compression. */
+/** Shorter answers are not compressed, because compression does not make them smaller. */
 export const COMPRESS_FROM_BYTES = 1024;
 
 /**
- * Part of a body that a connection gets at once. TLS copies its input: 400 connections that read nothing of a
- * body of 1.7 MB took 650 MB (Node 20.20).
+ * Bytes of a body that are written to a connection at a time. TLS copies its input: 400 connections that read nothing
+ * of a 1.7 MB body took 650 MB (Node 20.20).
  */
 const PIECE_BYTES = 64 * 1024;
 
 const compress = promisify(gzip);
 
-/** A cached body: its bytes, compressed on first demand. */
+/** A cached body. It is compressed at the first request for the compressed form. */
 export class CachedBody {
   readonly plain: Buffer;
   #compressed: Promise<Buffer> | null = null;
@@ -29,13 +29,13 @@ export class CachedBody {
     return this.#compressed;
   }
 
-  /** Upper bound of its bytes; compressed text never grows. */
+  /** Upper bound of its bytes; compressed text is never larger than the original. */
   get maxBytes(): number {
     return 2 * this.plain.length;
   }
 }
 
-/** Sends the body plain or compressed. For routes without automatic compression. */
+/** Sends the body plain or compressed. Use it for routes without automatic compression. */
 export function sendCached(body: CachedBody, reply: FastifyReply): FastifyReply | Promise<FastifyReply> {
   if (body.plain.length < COMPRESS_FROM_BYTES) return reply.send(body.plain);
   reply.header('vary', 'accept-encoding');

@@ -20,14 +20,14 @@ export interface Caller {
 export interface NodeCaller {
   hostId: string;
   nodeName: string;
-  /** null: the call has no process id. */
+  /** null: the call has no boot id. */
   bootId: string | null;
 }
 
 /**
  * Looks up the node credential of a call.
  * @param headers lower-case names
- * @returns null for any fault; the caller answers one indistinguishable 401
+ * @returns null for any error; the caller answers all of them with the same 401
  */
 export type AuthenticateNode = (
   headers: Record<string, string | string[] | undefined>,
@@ -53,13 +53,13 @@ export interface EarlyRequest<Id extends OperationId> {
   /** Parsed by the operation's query schema. */
   query: Query<Id>;
   caller: CallerOf<Id>;
-  /** Of an operation for hosts, except their socket, which has its own checks. */
+  /** The host, for operations of hosts. The hosts' socket has no value here, because it has its own checks. */
   node: NodeOf<Id>;
-  /** Canonical client address, through trusted proxies (IPv4-mapped IPv6 is IPv4). */
+  /** Canonical client address, read through trusted proxies. An IPv4-mapped IPv6 address is given as IPv4. */
   address: string;
-  /** Address key for limits: IPv6 by its /64. */
+  /** Address key for rate limits; an IPv6 address is reduced to its /64. */
   addressKey: string;
-  /** An untrusted peer that sent X-Forwarded-For; the header was ignored. */
+  /** Address of an untrusted peer that sent X-Forwarded-For; the header was ignored. null: there is none. */
   untrustedForwarder: string | null;
   overTls: boolean;
   headers: IncomingHttpHeaders;
@@ -68,7 +68,7 @@ export interface EarlyRequest<Id extends OperationId> {
 }
 
 export interface OperationRequest<Id extends OperationId> extends EarlyRequest<Id> {
-  /** Parsed by the operation's body schema, or the upload; undefined if neither is declared. */
+  /** The body as parsed by the operation's schema, or the upload; undefined if neither is declared. */
   body: BodyOf<Id>;
 }
 
@@ -82,27 +82,27 @@ export type OperationResponse<Id extends OperationId> =
   | { status: number; raw: string | Buffer | Readable; headers?: Record<string, string> }
   /** Cached bytes, sent plain or compressed; requires `compress: false`. */
   | { status: number; kept: CachedBody; headers?: Record<string, string> }
-  /** The handler took over the connection with `hijack(reply)`. */
+  /** The handler has taken over the connection with `hijack(reply)`. */
   | { hijacked: true };
 
 export interface HandleOptions<Id extends OperationId> {
   /** Runs after authentication and path check and before the body is read: rate limits, credentials in headers. */
   early?: (request: EarlyRequest<Id>) => Promise<void> | void;
-  /** Cap of an upload in bytes; missing: the declared cap. */
+  /** Maximum bytes of an upload; missing: the declared limit applies. */
   maxUploadBytes?: number;
   /** Answers are cached bodies with their own compression. */
   compress?: false;
 }
 
 export interface UpgradeHandler<Id extends OperationId> {
-  /** Longest message; a longer one closes the socket with 1009. */
+  /** Maximum message size; a longer message closes the socket with 1009. */
   maxPayloadBytes: number;
   /**
-   * Refusals before the upgrade, in the operation's order: throws ApiError. Also called for a request without an
-   * upgrade (`isUpgrade` false), which is refused with 400 afterwards. Reading `request.query` throws 400 for an
+   * Checks before the upgrade, in the operation's order; throws ApiError to refuse. Also called for a request without
+   * an upgrade (`isUpgrade` false), which is refused with 400 afterwards. Reading `request.query` throws 400 for an
    * invalid query, so earlier checks can come first.
    */
   authorize(request: EarlyRequest<Id>, isUpgrade: boolean): Promise<void> | void;
-  /** The socket is open. Add message listeners before the first await, otherwise messages are lost. */
+  /** Called when the socket is open. Add message listeners before the first await, otherwise messages are lost. */
   open(socket: WebSocket, request: EarlyRequest<Id>): Promise<void> | void;
 }

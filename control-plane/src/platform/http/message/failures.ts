@@ -3,8 +3,8 @@ import { isUnavailable } from '../../database/index.ts';
 import { ApiError, unavailable } from '../../errors.ts';
 
 /**
- * Converts an exception into a refusal: ApiErrors pass, an unavailable database is 503, refusals of the framework are
- * 400, and others are 500 without details.
+ * Converts an exception into a refusal. An ApiError stays unchanged, an unavailable database becomes 503, a refusal of
+ * the framework 400, and any other error 500 without details.
  */
 export function refusalOf(error: unknown): ApiError {
   if (error instanceof ApiError) return error;

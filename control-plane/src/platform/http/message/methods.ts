@@ -1,8 +1,8 @@
-/** Methods of each declared path, to tell an unknown path from a wrong method. */
+/** The methods of each declared path. They distinguish an unknown path from a wrong method. */
 export class MethodTable {
   readonly #paths = new Map<string, { pattern: RegExp; methods: Set<string> }>();
 
-  /** @param path `/v1/apps/{id}` form */
+  /** @param path in the form `/v1/apps/{id}` */
   add(method: string, path: string): void {
     let entry = this.#paths.get(path);
     if (!entry) {

@@ -8,7 +8,7 @@ const MESSAGE_LENGTH = 200;
 
 /**
  * Parses one part of a request by its declared schema.
- * @throws ApiError 400 with position and expectation of the first fault, never the value
+ * @throws ApiError 400 that names the position of the first error and the expected form, but never the value
  */
 export function parsePart(schema: z.ZodType, value: unknown): unknown {
   const result = schema.safeParse(value);
@@ -22,8 +22,8 @@ export function parsePart(schema: z.ZodType, value: unknown): unknown {
 }
 
 /**
- * Token of an Authorization header; null without one. The scheme is case-insensitive, and a token of spaces counts as
- * missing (RFC 9110, section 11).
+ * Token of an Authorization header; null without a token. The scheme is case-insensitive, and a token of spaces counts
+ * as missing (RFC 9110, section 11).
  */
 export function bearerToken(header: string | undefined): string | null {
   const match = /^bearer (.*)$/i.exec(header ?? '');
@@ -31,15 +31,14 @@ export function bearerToken(header: string | undefined): string | null {
   return token === '' ? null : token;
 }
 
-/** Whether the request used this server's own TLS, independent of headers. */
+/** Whether the request used this server's own TLS, read from the socket, not from headers. */
 export function isOverTls(request: IncomingMessage): boolean {
   return (request.socket as Partial<TLSSocket> | undefined)?.encrypted === true;
 }
 
 /**
- * Whether a request has exactly one Host: proxies and servers may read different ones of several. HTTP/1.0 needs
- * none.
- * Source: RFC 9112, section 3.2.
+ * Whether a request has exactly one Host header. With several, a proxy and this server could use different ones.
+ * HTTP/1.0 needs no Host header. Source: RFC 9112, section 3.2.
  */
 export function hasOneHost({ httpVersionMinor, rawHeaders }: IncomingMessage): boolean {
   let hosts = 0;
@@ -71,7 +70,7 @@ function decodedOrAsIs(part: string): string {
   }
 }
 
-/** Takes an answer over from the framework, with the common headers already set. */
+/** Takes over an answer from the framework and keeps the common headers. */
 export function hijack(reply: FastifyReply): ServerResponse {
   reply.hijack();
   for (const [name, value] of Object.entries(reply.getHeaders())) {

@@ -4,22 +4,23 @@ import { LRUCache } from 'lru-cache';
 /** Plain host names; other Host values are not repeated in a header. */
 const PLAIN_HOST = /^(\[[0-9a-fA-F:.]+\]|[a-zA-Z0-9._-]+)(:[0-9]{1,5})?$/;
 
-/** Cached host names. An instance has few; invented names of a client evict each other. */
+/** Maximum cached host names. An instance has only a few; invented names from clients evict each other. */
 const MAX_HOSTS = 64;
 
 export type Headers = Readonly<Record<string, string>>;
 
 /**
- * Headers that keep other pages from framing, opening or reading ours, and our pages from loading anything that is
- * not from this server. Set on every answer, refusals and redirects included.
+ * These headers prevent other sites from framing, opening or reading our pages, and our pages from loading anything
+ * from other servers. They are set on every answer, also on refusals and redirects.
  *
- * Scripts and styles are files, so no nonce is needed. HSTS is left to operators with a trusted certificate: with a
- * self-signed certificate it would lock people out.
+ * Scripts and styles are files, so no nonce is needed. HSTS is not set, because with a self-signed certificate it would
+ * lock people out. Operators with a trusted certificate can add it.
  *
  * Sources: W3C Content Security Policy level 3; OWASP secure headers.
  */
 const CONSTANT: Headers = {
-  // Caches in front may ignore that a request had a token. Answers that may be stored replace it.
+  // A cache in front of this server may ignore that a request had a token. Answers that may be stored replace this
+  // value.
   'cache-control': 'no-store',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
@@ -32,13 +33,13 @@ const CONSTANT: Headers = {
   'x-permitted-cross-domain-policies': 'none',
 };
 
-/** For answers without a page: nothing may be loaded or framed. */
+/** Headers for answers that are not a page: nothing may be loaded or framed. */
 export const BARE_SECURITY_HEADERS: Headers = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   ...CONSTANT,
 };
 
-/** @param sockets origins of this server's sockets, because not every browser counts them as 'self' */
+/** @param sockets origins of this server's sockets, because not every browser includes them in 'self' */
 const policy = (sockets: string): string =>
   [
     "default-src 'none'",

@@ -3,18 +3,18 @@ import ipaddr from 'ipaddr.js';
 
 /** The client of a request. */
 export interface ClientAddress {
-  /** Canonical text; an IPv4-mapped IPv6 address is its IPv4 address. */
+  /** Canonical text; an IPv4-mapped IPv6 address is given as IPv4. */
   address: string;
   /**
-   * Key for limits: the address, for IPv6 its /64, the smallest network of a household. An IPv4 client behind a
-   * translator is its IPv4 address.
+   * Key for rate limits: the IPv4 address, or the /64 of an IPv6 address, which is the smallest network of a household.
+   * An IPv4 client behind an IPv4/IPv6 translator has its IPv4 address as key.
    */
   addressKey: string;
-  /** An untrusted peer that sent X-Forwarded-For; the header was ignored. */
+  /** Address of an untrusted peer that sent X-Forwarded-For; the header was ignored. null: there is none. */
   untrustedForwarder: string | null;
 }
 
-/** The far end of a connection, independent of its requests. */
+/** The direct peer of a connection, read from the socket and not from headers. */
 export interface Peer {
   addressKey: string;
   trustedProxy: boolean;
@@ -22,7 +22,7 @@ export interface Peer {
 
 export interface ClientAddresses {
   of(request: IncomingMessage): ClientAddress;
-  /** @param remoteAddress of the socket @returns null for a closed socket */
+  /** @param remoteAddress remote address of the socket @returns null for a closed socket */
   peer(remoteAddress: string | undefined): Peer | null;
 }
 
@@ -33,12 +33,12 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Block = [Address, number];
 
 /**
- * Creates the reader of client addresses.
+ * Creates the functions that find client addresses.
  *
  * The direct peer is the client, unless it is a trusted proxy: then X-Forwarded-For is read from the right, and the
- * first hop that is no trusted proxy is the client. An empty or unreadable hop, only trusted hops, or more than 32
- * hops give the peer, so a forged header can at worst name the proxy. Hops further left were written by the client
- * and are ignored.
+ * first hop that is no trusted proxy is the client. If a hop is empty or unreadable, if all hops are trusted, or if
+ * there are more than 32, the peer is used as the client. A forged header can therefore only make the client look like
+ * the proxy. Hops further left were written by the client and are ignored.
  *
  * @param trustedProxies CIDR blocks or addresses
  * @throws for a malformed entry
@@ -68,19 +68,19 @@ export function createClientAddresses(trustedProxies: readonly string[]): Client
   };
 }
 
-/** The environment line that trusts a peer in addition to the trusted ones. */
+/** The environment line with which a peer is also trusted. */
 export function trustLine(trustedProxies: readonly string[], peer: string): string {
   return `SERVICE_TRUSTED_PROXIES=${[...trustedProxies, peer].join(',')}`;
 }
 
 /**
- * Parses a CIDR block; an address is a block of one.
+ * Parses a CIDR block; a single address is a block with one member.
  * @throws for other texts
  */
 export function parseBlock(text: string): Block {
   const cidr = text.includes('/') ? text : `${text}/${text.includes(':') ? 128 : 32}`;
   const [address, bits] = ipaddr.parseCIDR(cidr);
-  // A mapped block means its IPv4 addresses, because peers are compared as IPv4.
+  // A block of mapped addresses is converted to IPv4, because peers are compared as IPv4.
   if (address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && bits >= 96) {
     return [address.toIPv4Address(), bits - 96];
   }
@@ -106,7 +106,7 @@ function isTrusted(address: Address, trusted: readonly Block[]): boolean {
   );
 }
 
-/** Parses an address in its common notations; null for others, such as octal or shortened IPv4. */
+/** Parses an address in its common notations; null for other texts, such as octal or shortened IPv4 addresses. */
 function parseAddress(text: string): Address | null {
   const bare = text.replace(/%.*$/, '');
   if (ipaddr.IPv4.isValidFourPartDecimal(bare)) return ipaddr.IPv4.parse(bare);
@@ -116,9 +116,8 @@ function parseAddress(text: string): Address | null {
 }
 
 /**
- * The prefix of translators between IPv4 and IPv6: all IPv4 clients of an IPv6 service come from this /64. Only keys map
- * it; whether a proxy is trusted is decided by its real address.
- * Source: RFC 6052, section 2.1.
+ * Prefix of IPv4/IPv6 translators: all IPv4 clients of an IPv6 service come from this /64. Only address keys convert
+ * it; the check for trusted proxies uses the real address. Source: RFC 6052, section 2.1.
  */
 const TRANSLATED = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 

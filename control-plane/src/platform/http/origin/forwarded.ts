@@ -1,7 +1,7 @@
 /**
- * Scheme of the request to the outer proxy: the first value of X-Forwarded-Proto, else `proto` of Forwarded (RFC
+ * Scheme of the request to the outer proxy: the first value of X-Forwarded-Proto, otherwise `proto` of Forwarded (RFC
  * 7239). Pure.
- * @returns lowercased; undefined without either header, that is without a proxy
+ * @returns lowercased; undefined when both headers are missing, that is, without a proxy
  */
 export function forwardedProtoOf(
   forwardedProtoHeader: string | undefined,

@@ -1,4 +1,4 @@
-/** Which address of this service is used in links for people and in the install line for new hosts. Pure. */
+/** Chooses the address of this service for links to people and for the install command of new hosts. Pure. */
 import { isIPv6 } from 'node:net';
 import { invalid } from '../../errors.ts';
 import { isLoopbackHost } from './origins.ts';
@@ -11,12 +11,12 @@ interface AddressFacts {
   tls: boolean;
 }
 
-/** A host name or address with an optional port, without characters that have a meaning for shells or URLs. */
+/** A host name or address with an optional port, without characters that are special in shells or URLs. */
 const HOST = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?$/;
 
 /**
- * Address of this service for new hosts, as the request or the configuration has it. Pure.
- * @throws ApiError 400 when it is neither configured nor in the request
+ * Address of this service for new hosts, from the configuration or else from the request. Pure.
+ * @throws ApiError 400 when the address is neither configured nor in the request
  */
 export function instanceAddress({ publicBaseUrl, host, tls }: AddressFacts): string {
   if (publicBaseUrl !== null) return publicBaseUrl.href.replace(/\/+$/, '');
@@ -29,15 +29,14 @@ export function instanceAddress({ publicBaseUrl, host, tls }: AddressFacts): str
   return address;
 }
 
-/** Where the address of a link comes from. */
+/** Origin of the address in a link. */
 export type LinkSource = 'configured' | 'request' | 'machine';
 
 /**
- * Address of this service for a link that is sent to a person, without a trailing slash. Pure. An administrator at the
- * machine itself works at a loopback address, which works on that machine only, so the machine's own address replaces
- * it if there is one.
+ * Address of this service for a link that is sent to a person, without a trailing slash. Pure. If the administrator
+ * uses a loopback address, which only works on that machine, the machine's own address replaces it if there is one.
  * @param own the machine's addresses that others can reach
- * @param port of the listener that serves pages
+ * @param port port of the listener that serves pages
  * @throws ApiError 400 when the address is neither configured nor in the request
  */
 export function linkAddress(
@@ -48,7 +47,7 @@ export function linkAddress(
   const address = instanceAddress(facts);
   if (facts.publicBaseUrl !== null) return { address, source: 'configured' };
   if (!isLoopbackHost(new URL(address).hostname)) return { address, source: 'request' };
-  // Old routers and guests often lack IPv6.
+  // Prefer IPv4, because old routers and devices of guests often lack IPv6.
   const reachable = own.find((each) => !isIPv6(each)) ?? own[0];
   if (reachable === undefined) return { address, source: 'request' };
   const host = isIPv6(reachable) ? `[${reachable}]` : reachable;

@@ -1,23 +1,23 @@
-/** Which origins may open the signaling socket. Pure. */
+/** Decides which origins may open the signaling socket. Pure. */
 import { normaliseOrigin } from '@footlight/protocol/origins';
 import ipaddr from 'ipaddr.js';
 
 export interface OriginCheck {
   allowed: boolean;
-  /** The list contains it. */
+  /** Whether the list contains the origin. */
   listed: boolean;
-  /** Its authority equals the request's Host. */
+  /** Whether the origin's authority equals the request's Host. */
   sameOrigin: boolean;
-  /** null: no Origin header, or an unreadable one (which is refused). */
+  /** The origin in normalized form; null: the header is missing, or unreadable (which is refused). */
   normalised: string | null;
 }
 
 /**
  * Whether a page of this origin may open the signaling socket. Browsers always send Origin with a handshake, so a
- * request without one comes from no page.
+ * request without Origin does not come from a page.
  * @param origin the Origin header; undefined if missing
  * @param host the Host header
- * @param allowed normalized list in force
+ * @param allowed the current list, normalized
  */
 export function checkOrigin(facts: {
   origin: string | undefined;

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError, invalid } from '../../errors.ts';
 
-/** What the plain listener does with a request while TLS is on. */
+/** Decision of the plain listener about a request while TLS is on. */
 export type PlainVerdict =
   | { kind: 'serve' }
   | { kind: 'redirect'; location: string }
@@ -12,9 +12,9 @@ const HEALTH_PATHS = new Set(['/health', '/health/live', '/health/ready']);
 const HOST = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?$/;
 
 /**
- * Redirects browsers to HTTPS; agents, health checks and requests of a TLS proxy pass. Pure. The redirect keeps
+ * Redirects browsers to HTTPS; agents, health checks and requests from a TLS proxy are served. Pure. The redirect keeps
  * method and body (308), path and query; port 443 is omitted.
- * @param request url as in the request line
+ * @param request `url` is the target of the request line
  */
 export function decidePlainRequest(
   request: { url: string; headers: IncomingHttpHeaders; isUpgrade: boolean },
@@ -28,7 +28,7 @@ export function decidePlainRequest(
     return { kind: 'refuse', error: new ApiError('https_required', { headers: { connection: 'close' } }) };
   }
   const host = HOST.exec(request.headers.host ?? '')?.[1];
-  // The absolute form of a request line may name another server than Host; only proxies receive it.
+  // Refuse the absolute form of a request line: only proxies need it, and it may name another server than Host.
   if (host === undefined || !request.url.startsWith('/')) {
     return { kind: 'refuse', error: invalid('The Host header does not name a host.') };
   }

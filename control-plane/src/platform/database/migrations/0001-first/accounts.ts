@@ -24,7 +24,7 @@ export async function createAccounts(db: Kysely<Schema>): Promise<void> {
     .execute();
   await db.schema.createIndex('users_by_created').on('users').columns(['created_at', 'id']).execute();
   await db.schema.createIndex('users_by_role').on('users').column('role').execute();
-  // Names that look equal are refused.
+  // Unique index, so that names that look equal are refused.
   await db.schema
     .createIndex('users_by_folded_name')
     .unique()
@@ -37,7 +37,7 @@ export async function createAccounts(db: Kysely<Schema>): Promise<void> {
     .on('users')
     .column('password_reset_hash')
     .execute();
-  // Partial: few accounts expire, and the reaper asks every minute.
+  // Partial index: few accounts expire, and the reaper queries it every minute.
   await db.schema
     .createIndex('users_expiring')
     .on('users')

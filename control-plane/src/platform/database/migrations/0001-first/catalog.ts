@@ -67,7 +67,7 @@ export async function createCatalog(db: Kysely<Schema>): Promise<void> {
     .addColumn('entitle_first_admin', 'integer', (c) => c.notNull().defaultTo(0))
     .addColumn('created_at', 'bigint', (c) => c.notNull())
     .addColumn('updated_at', 'bigint', (c) => c.notNull())
-    // A tile runs with its parent's values, so it must have none of its own.
+    // A tile runs with its parent's values, so the tile must have no values of its own.
     .addCheckConstraint(
       'apps_tile_shape',
       sql`parent_app_id is null or (external_source <> '' and external_id <> '' and managed_home = 0
@@ -125,7 +125,7 @@ export async function createCatalog(db: Kysely<Schema>): Promise<void> {
     .column('app_id')
     .where(sql.ref('subject_id'), 'is', null)
     .execute();
-  // For the membership test of the app list: the entitlements of one user.
+  // Index for the app list: it finds the entitlements of one user.
   await db.schema
     .createIndex('entitlements_user')
     .unique()
@@ -133,7 +133,7 @@ export async function createCatalog(db: Kysely<Schema>): Promise<void> {
     .columns(['subject_id', 'app_id'])
     .where(sql.ref('subject_id'), 'is not', null)
     .execute();
-  // For the deletion of a granting account.
+  // Index for the deletion of a granting account.
   await db.schema
     .createIndex('entitlements_by_granter')
     .on('entitlements')
@@ -162,9 +162,9 @@ export async function createCatalog(db: Kysely<Schema>): Promise<void> {
   await db.schema
     .createTable('catalog_changes')
     .addColumn('version', 'bigint', (c) => c.primaryKey())
-    // Without a foreign key, because the deletion of an app must be noted.
+    // Without a foreign key, because a row also records the deletion of an app.
     .addColumn('app_id', 'text')
-    // The list of a deleted account is never read; the gap in the versions makes others rebuild once.
+    // The list of a deleted account is never read; the gap in the versions makes other caches rebuild once.
     .addColumn('user_id', 'text', (c) => c.references('users.id').onDelete('cascade'))
     .execute();
   await db.schema
@@ -187,7 +187,7 @@ export async function createCatalog(db: Kysely<Schema>): Promise<void> {
     .addColumn('locked', 'integer', (c) => c.notNull())
     .addColumn('updated_at', 'bigint', (c) => c.notNull())
     .execute();
-  // For the removal of a blob: records that refer to it.
+  // Indexes for the removal of a blob: they find the records that refer to it.
   await db.schema.createIndex('artwork_records_by_tile').on('artwork_records').column('tile_url').execute();
   await db.schema.createIndex('artwork_records_by_hero').on('artwork_records').column('hero_url').execute();
 }

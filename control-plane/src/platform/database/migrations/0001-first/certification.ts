@@ -1,13 +1,16 @@
 import { type Kysely, sql } from 'kysely';
 import type { Schema } from '../../schema.ts';
 
-/** Owner of the sessions that measure encoders. Fixed, so that a restored backup keeps them apart. */
+/**
+ * Owner of the sessions that measure encoders. The id is fixed, so that these sessions can also be recognized in a
+ * restored backup.
+ */
 export const BENCH_USER_ID = '0be4c7a1-5b1e-4c3d-9a70-6f2d8e1c94b5';
 const BENCH_SESSIONS = 100;
 
 /**
- * Encoder certification: results, runs and cells, sessions at once of each GPU, and the internal account of the
- * cells.
+ * Encoder certification: results, runs, cells, simultaneous sessions of each GPU, and the internal account that owns
+ * the cells' sessions.
  */
 export async function createCertification(db: Kysely<Schema>): Promise<void> {
   await db.schema
@@ -19,7 +22,7 @@ export async function createCertification(db: Kysely<Schema>): Promise<void> {
       c.notNull().check(sql`encoder in ('va', 'nvenc', 'openh264', 'vulkan')`),
     )
     .addColumn('profile_id', 'text', (c) => c.notNull())
-    // Deleted with the rung.
+    // The row is deleted with the rung.
     .addColumn('stream_profile_id', 'text', (c) =>
       c.notNull().references('stream_profiles.id').onDelete('cascade'),
     )
@@ -46,7 +49,7 @@ export async function createCertification(db: Kysely<Schema>): Promise<void> {
       'bitrate_kbps',
     ])
     .execute();
-  // For the deletion of a rung.
+  // Index for the deletion of a rung.
   await db.schema
     .createIndex('encoder_certifications_by_rung')
     .on('encoder_certifications')
@@ -69,10 +72,10 @@ export async function createCertification(db: Kysely<Schema>): Promise<void> {
     .addColumn('started_at', 'bigint', (c) => c.notNull())
     .addColumn('ended_at', 'bigint')
     .execute();
-  // One run of a host at a time.
+  // Unique index: a host has at most one running run.
   await sql`create unique index certification_runs_running on certification_runs (host_id)
     where status = 'running'`.execute(db);
-  // For the deletion of a host.
+  // Index for the deletion of a host.
   await db.schema
     .createIndex('certification_runs_by_host')
     .on('certification_runs')
@@ -111,7 +114,7 @@ export async function createCertification(db: Kysely<Schema>): Promise<void> {
     .addColumn('host_id', 'text', (c) => c.notNull().references('hosts.id').onDelete('cascade'))
     .addColumn('gpu_index', 'integer', (c) => c.notNull())
     .addColumn('encoder', 'text', (c) => c.notNull())
-    // Deleted with the rung.
+    // The row is deleted with the rung.
     .addColumn('stream_profile_id', 'text', (c) =>
       c.notNull().references('stream_profiles.id').onDelete('cascade'),
     )
@@ -127,7 +130,7 @@ export async function createCertification(db: Kysely<Schema>): Promise<void> {
       'bitrate_kbps',
     ])
     .execute();
-  // For the deletion of a rung.
+  // Index for the deletion of a rung.
   await db.schema
     .createIndex('encoder_concurrency_by_rung')
     .on('encoder_concurrency')
@@ -138,7 +141,8 @@ export async function createCertification(db: Kysely<Schema>): Promise<void> {
     .insertInto('users')
     .values({
       id: BENCH_USER_ID,
-      // Neither an address nor a hash, so that no sign-in can match them even without the flag.
+      // This is no valid address, and the hash below is no valid hash, so no sign-in can match them even without the
+      // flag.
       email: 'encoder-certification',
       username: 'Encoder certification',
       username_folded: null,

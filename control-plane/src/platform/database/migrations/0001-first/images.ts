@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Schema } from '../../schema.ts';
 
-/** The image catalog, installations, and what hosts have of them. */
+/** The image catalog, installed images, and their state on hosts. */
 export async function createImages(db: Kysely<Schema>): Promise<void> {
   await db.schema
     .createTable('image_catalog')
@@ -35,7 +35,7 @@ export async function createImages(db: Kysely<Schema>): Promise<void> {
     .addColumn('library_provider', 'text')
     .execute();
 
-  // Without a reference to the catalog: an installation outlives the entry.
+  // No foreign key to the catalog, because an installed image stays when its catalog entry is removed.
   await db.schema
     .createTable('installed_images')
     .addColumn('image_id', 'text', (c) => c.primaryKey())

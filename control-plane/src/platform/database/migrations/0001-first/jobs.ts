@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Schema } from '../../schema.ts';
 
-/** Background jobs and their runs. The rows of jobs are written at each start, from the code. */
+/** Background jobs and their runs. The rows of jobs are updated from the code at each start. */
 export async function createJobs(db: Kysely<Schema>): Promise<void> {
   await db.schema
     .createTable('jobs')
@@ -51,25 +51,26 @@ export async function createJobs(db: Kysely<Schema>): Promise<void> {
     .addColumn('fence', 'bigint')
     .addColumn('rerun', 'integer', (c) => c.notNull().defaultTo(0))
     .execute();
-  // One open run of a job for each target, whatever its writers do. Null values would not count as equal.
+  // Unique index: a target has at most one open run of a job. coalesce is needed because null values do not count as
+  // equal.
   await sql`create unique index job_runs_open on job_runs (job_id, coalesce(host_id, ''))
     where state in ('pending', 'running')`.execute(db);
-  // For claims by a host and by the dispatcher, and for the claim reaper: open runs are few.
+  // Partial index for claims by hosts and the dispatcher, and for the claim reaper; there are few open runs.
   await sql`create index job_runs_due on job_runs (host_id, scheduled_for)
     where state in ('pending', 'running')`.execute(db);
-  // The history and the last run of a target, and the deletion of a host.
+  // Index for the history and the last run of a target, and for the deletion of a host.
   await db.schema
     .createIndex('job_runs_by_target')
     .on('job_runs')
     .columns(['host_id', 'job_id', 'created_at', 'id'])
     .execute();
-  // The history of a job, newest first.
+  // Index for the history of a job, newest first.
   await db.schema
     .createIndex('job_runs_by_job')
     .on('job_runs')
     .columns(['job_id', 'created_at', 'id'])
     .execute();
-  // For the deletion of an account. Few runs were started by hand.
+  // Partial index for the deletion of an account; few runs were started manually.
   await sql`create index job_runs_by_actor on job_runs (actor_user_id)
     where actor_user_id is not null`.execute(db);
 }

@@ -35,21 +35,21 @@ export async function createLibrary(db: Kysely<Schema>): Promise<void> {
   await scans.execute();
   await sql`create unique index library_scans_open on library_scans (user_id, app_id, host_id)
     where state in ('pending', 'claimed')`.execute(db);
-  // For the recency of a home, and the deletion of a user.
+  // Index for the last scan of a home, and for the deletion of a user.
   await db.schema
     .createIndex('library_scans_by_home')
     .on('library_scans')
     .columns(['user_id', 'app_id', 'host_id', 'created_at'])
     .execute();
-  // For the deletion of an app.
+  // Index for the deletion of an app.
   await db.schema.createIndex('library_scans_by_app').on('library_scans').column('app_id').execute();
-  // For a host's poll, and its deletion.
+  // Index for a host's poll, and for the deletion of a host.
   await db.schema
     .createIndex('library_scans_by_host')
     .on('library_scans')
     .columns(['host_id', 'state', 'created_at', 'id'])
     .execute();
-  // For the list of ended scans, and their retention.
+  // Index for the list of ended scans, and for their retention.
   await db.schema
     .createIndex('library_scans_by_end')
     .on('library_scans')
@@ -74,13 +74,13 @@ export async function createLibrary(db: Kysely<Schema>): Promise<void> {
       'host_id',
     ])
     .execute();
-  // For the list of unpublished titles, and the deletion of an app.
+  // Index for the list of unpublished titles, and for the deletion of an app.
   await db.schema
     .createIndex('library_observations_by_title')
     .on('library_observations')
     .columns(['parent_app_id', 'external_source', 'external_id'])
     .execute();
-  // For the deletion of a host.
+  // Index for the deletion of a host.
   await db.schema
     .createIndex('library_observations_by_host')
     .on('library_observations')
@@ -98,7 +98,7 @@ export async function createLibrary(db: Kysely<Schema>): Promise<void> {
     .addColumn('created_at', 'bigint', (c) => c.notNull())
     .addPrimaryKeyConstraint('library_appid_rules_key', ['parent_app_id', 'external_source', 'external_id'])
     .execute();
-  // For the deletion of an account.
+  // Index for the deletion of an account.
   await db.schema
     .createIndex('library_appid_rules_by_author')
     .on('library_appid_rules')

@@ -34,13 +34,15 @@ export async function createPlatform(db: Kysely<Schema>, dialect: Dialect): Prom
     .columns(['target_type', 'id'])
     .execute();
   await db.schema.createIndex('activity_by_time').on('activity').column('created_at').execute();
-  // For the pages of one session, app, host or account: the log is kept for ever, and each launch adds to it.
+  // Index for the entries about one session, app, host or account, because the log is never deleted and each launch
+  // adds to it.
   await db.schema
     .createIndex('activity_by_target')
     .on('activity')
     .columns(['target_id', 'target_type', 'id'])
     .execute();
-  // A prefix is a range of bytes. SQLite compares text by bytes anyway, so its index by action works.
+  // Index for prefix searches by bytes. SQLite needs none, because it compares text by bytes and its index by action
+  // works.
   if (dialect === 'postgres') {
     await sql`create index activity_by_action_bytes on activity (action collate "C", id)`.execute(db);
   }

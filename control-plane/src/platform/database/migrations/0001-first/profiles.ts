@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Schema } from '../../schema.ts';
 
-/** Stream profiles, rungs of launch profiles, their policy, and failures of clients. */
+/** Stream profiles, launch profiles with their rungs, the policy, and client failures. */
 export async function createProfiles(db: Kysely<Schema>): Promise<void> {
   await db.schema
     .createTable('stream_profiles')

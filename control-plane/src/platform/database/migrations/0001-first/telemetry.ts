@@ -2,9 +2,9 @@ import { type Kysely, sql } from 'kysely';
 import type { Schema } from '../../schema.ts';
 
 /**
- * Events, samples and clocks of sessions, and recordings, which lie on their hosts. Without foreign keys to
- * sessions and hosts, whose locks would join the lock order of sessions; sweeps delete the rows of deleted
- * sessions.
+ * Events, samples and clocks of sessions, and recordings, whose files are on their hosts. There are no foreign keys to
+ * sessions and hosts, because their locks would have to follow the lock order of sessions. Sweeps delete the rows of
+ * deleted sessions.
  */
 export async function createTelemetry(db: Kysely<Schema>): Promise<void> {
   await db.schema
@@ -21,19 +21,19 @@ export async function createTelemetry(db: Kysely<Schema>): Promise<void> {
     .addColumn('received_at', 'bigint', (c) => c.notNull())
     .addPrimaryKeyConstraint('session_trace_events_by_number', ['host_id', 'boot_id', 'seq'])
     .execute();
-  // For new events of a session, and for reading its trace.
+  // Index for new events of a session, and for reading its trace.
   await db.schema
     .createIndex('session_trace_events_by_session')
     .on('session_trace_events')
     .columns(['session_id', 'is_capture', 'received_at'])
     .execute();
-  // For the retention sweep.
+  // Index for the retention sweep.
   await db.schema
     .createIndex('session_trace_events_by_age')
     .on('session_trace_events')
     .column('received_at')
     .execute();
-  // For reading one capture by its id, which is the first key of its stored payload (capture-store.ts).
+  // Index for reading one capture by its id, which is the first key of its stored payload (capture-store.ts).
   await sql`create index session_captures_by_id on session_trace_events (session_id, substr(payload, 1, 52))
     where is_capture = 1`.execute(db);
 
@@ -45,22 +45,22 @@ export async function createTelemetry(db: Kysely<Schema>): Promise<void> {
     .addColumn('host_id', 'text', (c) => c.notNull())
     .addColumn('metrics', 'text', (c) => c.notNull())
     .addColumn('received_at', 'bigint', (c) => c.notNull())
-    // Also the order of reads.
+    // The key is also the order of reads.
     .addPrimaryKeyConstraint('session_samples_by_time', ['session_id', 'source', 'ts_unix_ms'])
     .execute();
-  // For the bound of one session.
+  // Index for the limit per session.
   await db.schema
     .createIndex('session_samples_by_session')
     .on('session_samples')
     .columns(['session_id', 'source', 'received_at'])
     .execute();
-  // For the bound of one host, which counts the samples of each source by themselves.
+  // Index for the limit per host, which counts the samples of each source separately.
   await db.schema
     .createIndex('session_samples_by_host')
     .on('session_samples')
     .columns(['host_id', 'source', 'received_at'])
     .execute();
-  // For the retention sweep.
+  // Index for the retention sweep.
   await db.schema.createIndex('session_samples_by_age').on('session_samples').column('received_at').execute();
 
   await db.schema
@@ -93,13 +93,13 @@ export async function createTelemetry(db: Kysely<Schema>): Promise<void> {
     .addColumn('created_at', 'bigint', (c) => c.notNull())
     .addColumn('expires_at', 'bigint', (c) => c.notNull())
     .execute();
-  // The list of a session, newest first.
+  // Index for the recordings of a session, newest first.
   await db.schema
     .createIndex('session_recordings_by_session')
     .on('session_recordings')
     .columns(['session_id', 'created_at', 'id'])
     .execute();
-  // For the retention sweep.
+  // Index for the retention sweep.
   await db.schema
     .createIndex('session_recordings_by_expiry')
     .on('session_recordings')
