@@ -36,7 +36,10 @@ export function createJobs(platform: JobsPlatform): JobsService {
   const pruner = new Pruner(platform);
   const dispatcher = new Dispatcher(platform, work, pruner);
 
-  /** Rows of the jobs that this version of the code defines, with their default values. */
+  /**
+   * Rows of the jobs that the code defines, with their default values. A job of this service without registered work is
+   * left out.
+   */
   async function defaultRows(): Promise<JobsTable[]> {
     const nowMs = clock.nowMs();
     const rows: JobsTable[] = [];

@@ -1,13 +1,13 @@
-/** One launch, from the request until somebody saw the app, or until it failed. */
+/** One launch, from the request until a viewer saw the app, or until the launch failed. */
 export interface LaunchTrace {
   sessionId: string;
   hostId: string | null;
   appId: string;
-  /** ended: the session ended before anybody saw the app. */
+  /** ended: the session ended before a viewer saw the app. */
   outcome: 'shown' | 'failed' | 'ended';
-  /** Of a failed launch. */
+  /** Failure code; null unless the launch failed. */
   failureCode: string | null;
-  /** One after the other, without gaps; at least one. */
+  /** At least one step; each starts when the former one ends. */
   steps: readonly LaunchStep[];
 }
 
@@ -18,8 +18,8 @@ export interface LaunchStep {
   endMs: number;
 }
 
-/** Where launches go as traces. The traces feature sends them to a collector. */
+/** Receives launches as traces; the traces feature sends them to a collector. */
 export interface LaunchTraces {
-  /** Queues a trace. Never throws; what the queue has no room for is dropped. */
+  /** Queues a trace. Never throws; when the queue is full, the trace is dropped. */
   send(trace: LaunchTrace): void;
 }

@@ -2,7 +2,7 @@ import type { Logger, Random } from '@footlight/platform';
 import { type Clock, MINUTE_MS, SECOND_MS, type Timer } from '@footlight/platform';
 import { type Database, isUniqueViolation, type Tx } from './database/index.ts';
 
-/** Another replica holds the lease; the pending write of the former holder is rolled back. */
+/** Another replica has the lease now. The current transaction of the former holder is rolled back. */
 export class LeaseLost extends Error {
   constructor(lease: string) {
     super(`the lease ${lease} is held by another replica`);
@@ -10,26 +10,29 @@ export class LeaseLost extends Error {
   }
 }
 
-/** Held while a leader task runs. Every write checks its number, so that a paused former holder changes nothing. */
+/**
+ * Proof that this process has the lease while a leader task runs. Every write checks the fencing number, so that a
+ * former holder that was paused cannot change anything.
+ */
 export interface Fence {
   readonly lease: string;
   readonly number: number;
   /**
-   * Call first in every transaction of the task.
-   * @throws LeaseLost when another replica holds the lease; the transaction rolls back
+   * Call this first in every transaction of the task.
+   * @throws LeaseLost when another replica has the lease; the transaction is then rolled back
    */
   check(tx: Tx): Promise<void>;
 }
 
 export interface LeaderTask {
-  /** Also the name of the lease. */
+  /** Id of the task and name of its lease. */
   id: string;
   everyMs: number;
-  /** Time from `start()` to the first run. Missing: everyMs. */
+  /** Time from `start()` to the first run. Missing: everyMs is used. */
   firstAfterMs?: number;
   /** The task also works between its runs, so its lease is renewed until another replica takes it. */
   keepsLease?: {
-    /** Called when another replica has it. */
+    /** Called when another replica has taken the lease. */
     lost(): void;
   };
   run(fence: Fence): Promise<void>;
@@ -41,11 +44,11 @@ export interface Leader {
   register(task: LeaderTask): void;
   start(): void;
   /**
-   * Runs one task now, for tests and for work that just became due. Does nothing if another replica holds the lease.
-   * @param instead runs in the task's place, under its lease and never at the same time
+   * Runs one task now, for tests and for work that just became due. Does nothing if another replica has the lease.
+   * @param instead runs instead of the task, with the task's lease and never at the same time as the task
    */
   runNow(id: string, instead?: (fence: Fence) => Promise<void>): Promise<void>;
-  /** Leases that this process holds now. */
+  /** Names of the leases that this process currently has. */
   held(): string[];
   /** Waits for running tasks and releases the leases. */
   close(): Promise<void>;
@@ -53,13 +56,13 @@ export interface Leader {
 
 const LEASE_MS = 30 * SECOND_MS;
 /**
- * A lease that lasts longer was stored while a clock was ahead, for example by a process that is gone; it would keep
- * every replica from the work until then. The clocks of replicas differ by far less.
+ * A lease that ends later than this was stored while a clock was ahead, and is ignored. Otherwise no replica could do
+ * the work until that time. Clocks of replicas normally differ by far less.
  */
 const LONGEST_LEASE_MS = LEASE_MS + MINUTE_MS;
-/** Below this much time left the lease is renewed before a run. */
+/** A lease with less remaining time than this is renewed before a run. */
 const RENEW_BELOW_MS = 20 * SECOND_MS;
-/** Interval of renewals of a lease that is kept between runs: two may fail before it ends. */
+/** Interval of renewals of a lease that is kept between runs: two renewals may fail before the lease ends. */
 const RENEW_EVERY_MS = LEASE_MS / 3;
 
 interface Held {
@@ -86,7 +89,10 @@ export function createLeader(deps: {
   let started = false;
   let closed = false;
 
-  /** Null if another replica holds it. A SQLite file has one service, so a lease found in it is stale. */
+  /**
+   * Takes the lease; null if another replica has it. Only one process uses a SQLite file, so a stored lease of another
+   * process is stale there.
+   */
   async function acquire(name: string): Promise<Held | null> {
     try {
       return await database.transaction(async (tx) => {
@@ -119,7 +125,7 @@ export function createLeader(deps: {
     }
   }
 
-  /** Renews the lease of a task that keeps it. Never rejects: the next renewal is soon. */
+  /** Renews the lease of a task with keepsLease. Never rejects, because the next renewal follows soon. */
   async function renew(entry: Entry): Promise<void> {
     const { held, task } = entry;
     if (held === null || entry.running !== null) return;
@@ -212,7 +218,7 @@ export function createLeader(deps: {
     async runNow(id, instead) {
       const entry = entries.get(id);
       if (!entry) throw new Error(`there is no leader task ${id}`);
-      // The current run may have missed work that just became due.
+      // Wait for the current run and start another, because the current one may miss work that just became due.
       while (entry.running !== null) await entry.running;
       await trigger(entry, instead);
     },

@@ -2,12 +2,12 @@ import { type Clock, WindowCounter } from '@footlight/platform';
 import { ApiError } from './errors.ts';
 
 /**
- * Log lines per minute of one host, or of one kind that requests cause. A host that keeps reconnecting with the correct
- * backoff causes 45.
+ * Maximum log lines per minute about one host, or of one kind that requests trigger. A host that keeps reconnecting
+ * with the correct backoff causes 45 per minute.
  */
 export const LOG_LINES_PER_MINUTE = 120;
 
-/** Keys of one limiter. */
+/** Maximum keys of one limiter. */
 const MAX_KEYS = 4096;
 
 /** @returns the refusal of a request that may be retried after this time (milliseconds) */
@@ -16,8 +16,8 @@ export function rateLimited(waitMs: number): ApiError {
 }
 
 /**
- * Bounded state of a limiter by key. A new key evicts the least recently used one that is not refused at present, so
- * requests with thousands of other keys clear no refusal. If all keys are refused, new ones share one entry.
+ * Bounded state of a limiter by key. A new key evicts the least recently used key that is not refused at present, so
+ * requests with thousands of other keys cannot end a refusal. If all keys are refused, new keys share one entry.
  */
 export class LimiterKeys<Entry> {
   readonly #isRefused: (entry: Entry, nowMs: number) => boolean;
@@ -33,7 +33,7 @@ export class LimiterKeys<Entry> {
     this.#max = max;
   }
 
-  /** The entry of the key; undefined for an unknown one. Counts as a use of the key. */
+  /** The entry of the key; undefined for an unknown key. The call counts as a use of the key. */
   get(key: string, nowMs: number): Entry | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return this.#sharedEntry(nowMs);
@@ -65,8 +65,8 @@ export class LimiterKeys<Entry> {
 
   /**
    * The entry that keys share while every stored key is refused, so that none can be evicted. If the shared entry
-   * itself is refused, unknown keys keep getting it until that refusal ends, because each of them may be the refused
-   * key.
+   * itself is refused, unknown keys still get this entry until the refusal ends, because each of them may be the
+   * refused key.
    */
   #sharedEntry(nowMs: number): Entry | undefined {
     if (this.#shared === undefined) return undefined;
@@ -75,12 +75,12 @@ export class LimiterKeys<Entry> {
     return undefined;
   }
 
-  /** A key that is used or deleted is no longer the one to evict. */
+  /** Drops the found key after it was used or deleted, because it is then no longer the one to evict. */
   #forgetFound(key: string): void {
     if (this.#found?.key === key) this.#found = null;
   }
 
-  /** The key to evict for a new one; undefined: there is space; null: all keys are refused. */
+  /** The key to evict for a new one; undefined: no eviction is needed; null: all keys are refused. */
   #evictable(nowMs: number): string | undefined | null {
     if (this.#entries.size < this.#max) return undefined;
     if (this.#found?.atMs === nowMs) return this.#found.key;
@@ -93,7 +93,7 @@ export class LimiterKeys<Entry> {
   }
 }
 
-/** At most `limit` requests of a key in any window of `windowMs`. */
+/** At most `limit` requests of a key in any period of `windowMs`. */
 export interface WindowLimit {
   limit: number;
   windowMs: number;
@@ -101,11 +101,11 @@ export interface WindowLimit {
 
 /** Counts one request of a key, or refuses it. */
 export interface Limiter {
-  /** @throws ApiError rate_limited with the whole seconds until the next request passes */
+  /** @throws ApiError rate_limited with the whole seconds until the next request is accepted */
   take(key: string): void;
 }
 
-/** Stores the time of every request in the window, so that no window exceeds the limit. */
+/** Stores the time of every request in the window, so that the limit holds in every possible period. */
 export function createWindowLimiter(
   { limit, windowMs }: WindowLimit,
   clock: Pick<Clock, 'monotonicMs'>,

@@ -10,7 +10,7 @@ export interface PageKey {
 
 const CURSOR = /^(\d{1,15}) ([0-9a-f-]{36})$/;
 
-/** @param key the last row of a page; of a list in another order, its time in place of `created_at` */
+/** @param key the last row of a page; for a list in another order, put that order's time into `created_at` */
 export function writeCursor({ created_at, id }: PageKey): string {
   return Buffer.from(`${created_at} ${id}`, 'latin1').toString('base64url');
 }
@@ -26,7 +26,7 @@ export function readCursor(cursor: string | undefined): PageKey | null {
   return key;
 }
 
-/** For lists that start again with an unreadable cursor. */
+/** Like readCursor, for lists that return the first page for an unreadable cursor. */
 export const readCursorOrStart = (cursor: string | undefined): PageKey | null =>
   cursor === undefined ? null : parseCursor(cursor);
 
@@ -35,13 +35,13 @@ function parseCursor(cursor: string): PageKey | null {
   return match === null ? null : { created_at: Number(match[1]), id: match[2] as string };
 }
 
-/** Bytes of long texts in one page. A page of 73 MB took a second of the event loop (SQLite, Node 20). */
+/** Maximum bytes of long texts in one page. A page of 73 MB took a second of the event loop (SQLite, Node 20). */
 const MAX_PAGE_BYTES = 2 * 1024 * 1024;
 
 /**
- * How many rows a page may have, so that long texts from other people do not make an answer long. The cursor leads to
- * the rest.
- * @param asked rows that the client asked for
+ * Number of rows that a page may contain, so that long texts from other people cannot make an answer too long. The
+ * cursor gives access to the remaining rows.
+ * @param asked number of rows that the client requested
  * @param rows the bytes of the long texts of these rows, in the order of the page
  * @returns at least one
  */

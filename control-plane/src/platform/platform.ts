@@ -14,10 +14,10 @@ import type { WriteBatch } from './queues/write-batch.ts';
 /** Writes the activity log; never throws and never rolls anything back. */
 export interface Activity {
   /**
-   * Call after the operation's commit.
+   * Writes an entry. Call this after the operation's commit.
    * @param actorUserId null for actions without a caller: boot, agents, expiry
-   * @param details ids, names, counts and keys; never a secret or a setting's value. Over 4096 bytes they become
-   *   {truncated: true}
+   * @param details ids, names, counts and keys; never a secret or a setting's value. Details over 4096 bytes are
+   *   replaced by {truncated: true}
    */
   record(
     actorUserId: string | null,
@@ -39,25 +39,25 @@ export type ControlJobId =
   | 'storage.home_janitor'
   | 'telemetry.retain';
 
-/** An interval that a variable of the environment sets. Administrators cannot change it then. */
+/** An interval that a variable of the environment sets. Administrators cannot change such an interval. */
 export interface IntervalLock {
   variable: string;
   /** null: the job never runs by itself. */
   everyMs: number | null;
 }
 
-/** What a run of a job gets. */
+/** Arguments of a job's run. */
 export interface JobRunContext {
   /** Call `check` first in every transaction: another replica may have taken over the run. */
   fence: Fence;
   params: JsonObject;
-  /** Aborted when the service stops, the lease is lost or the run's time is over: end soon. */
+  /** Aborted when the service stops, the lease is lost or the run's time is over. The job must then end soon. */
   signal: AbortSignal;
 }
 
 /**
- * How a run ended. deferred: a gate of the job refused, or it was cut short; it is tried again. skipped: there was nothing
- * to do. Summary: at most 4096 bytes of JSON. An exception counts as failed.
+ * Result of a run. deferred: a condition of the job was not met, or the run was interrupted; it is tried again.
+ * skipped: there was nothing to do. Summary: at most 4096 bytes of JSON. An exception counts as failed.
  */
 export interface JobOutcome {
   state: 'succeeded' | 'deferred' | 'skipped';
@@ -68,28 +68,29 @@ export interface JobWork {
   run(context: JobRunContext): Promise<JobOutcome>;
   /** Missing or null: administrators choose the interval. */
   lock?: IntervalLock | null;
-  /** Interval of a job that is new in the database. Missing: that of `jobs/code-jobs.ts`. */
+  /** Interval of a job that is new in the database. Missing: the interval in `jobs/code-jobs.ts`. */
   firstIntervalMs?(): Promise<number>;
 }
 
-/** Background jobs, for the features that have some. The jobs feature implements it. */
+/** Background jobs, for features that have jobs. The jobs feature implements it. */
 export interface Jobs {
   /**
-   * Registers the work of a job of this service. Call while the service is composed: a job without work is not listed.
-   * @throws when it has work already
+   * Registers the work of a job that this service runs. Call this while the service is composed; a job without
+   * registered work is not listed.
+   * @throws when the job already has work
    */
   handle(id: ControlJobId, work: JobWork): void;
   /**
-   * Requests a run of a job because of an event, in the transaction that found the event: at once, or in the next
-   * window. A pending run is pulled forward; a running one is followed by another.
-   * @param hostId null for a job of the instance
+   * Requests a run of a job because of an event, in the transaction that found the event. The run starts at once or in
+   * the next window. A pending run is moved to an earlier time; a running run is followed by another one.
+   * @param hostId null: the job runs for the whole instance
    */
   event(tx: Tx, id: ControlJobId | AgentJobId, hostId: string | null): Promise<void>;
   /** Changes an interval, unless the environment sets it. Pending runs of the schedule are planned again. */
   changeInterval(tx: Tx, id: ControlJobId, everyMs: number): Promise<void>;
   /**
-   * Runs a job of this service now and waits for its end: at boot, and in tests. Does nothing when jobs are switched off,
-   * or another replica has the lease.
+   * Runs a job of this service now and waits for its end: used at boot and in tests. Does nothing when jobs are
+   * switched off, or another replica has the lease.
    */
   runNow(id: ControlJobId): Promise<void>;
 }
@@ -108,7 +109,7 @@ export interface Platform {
   readonly leader: Leader;
   readonly activity: Activity;
   readonly meters: Meters;
-  /** null: no collector is named. */
+  /** null: no collector is configured. */
   readonly traces: LaunchTraces | null;
   readonly jobs: Jobs;
 }

@@ -5,13 +5,16 @@ const KEY_BYTES = 32;
 const BASE64_KEY = /^(?:[A-Za-z0-9+/]{43}|[A-Za-z0-9_-]{43})=?$/;
 const MAX_VERSION = 2_147_483_647;
 
-/** A master key with the version stored in its rows. A KeyObject does not print its bytes. */
+/**
+ * A master key with its version, which is stored with every value that it encrypts. The type is KeyObject, because a
+ * KeyObject is never printed with its bytes.
+ */
 export interface SecretKey {
   readonly version: number;
   readonly key: KeyObject;
 }
 
-/** The master keys: one encrypts, former ones still decrypt. */
+/** The master keys: the current key encrypts, and former keys can still decrypt. */
 export interface SecretKeys {
   readonly current: SecretKey;
   readonly previous: readonly SecretKey[];
@@ -20,7 +23,7 @@ export interface SecretKeys {
 /**
  * Parses `<version>:<base64>`, or base64 alone, which is version 1.
  * @param versioned whether the version is required
- * @returns null for bad base64, another length, or a version that is no positive integer
+ * @returns null for invalid base64, a wrong length, or a version that is not a positive integer
  */
 export function parseSecretKey(text: string, { versioned = false } = {}): SecretKey | null {
   const [first = '', second, ...more] = text.trim().split(':');

@@ -13,10 +13,10 @@ const LIFETIME_DAYS = 3650;
 /** id-kp-serverAuth (RFC 5280, section 4.2.1.12). */
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
 
-/** The certificate in force, the same for every server name. */
+/** The certificate of the TLS listener, used for every server name. */
 export interface Certificate {
   source: 'self_signed' | 'provided';
-  /** PEM of the chain and its key, for the listener. */
+  /** The chain and its key as PEM, for the listener. */
   cert: string;
   key: string;
   /** DER, leaf first. */
@@ -58,7 +58,7 @@ export async function loadCertificate(
   return pair;
 }
 
-/** This machine's addresses that others can reach: neither loopback nor link-local. */
+/** This machine's addresses that others can reach: loopback and link-local addresses are left out. */
 export function reachableAddresses(): string[] {
   return Object.values(networkInterfaces())
     .flatMap((list) => list ?? [])
@@ -83,7 +83,7 @@ async function generatePair(
   tls: NonNullable<Config['tls']>,
   { clock, random }: Dependencies,
 ): Promise<void> {
-  // Imported here, because most starts find their pair on disk. reflect-metadata must be first.
+  // Imported only here, because most starts find their pair on disk. reflect-metadata must be imported first.
   await import('reflect-metadata');
   const x509 = await import('@peculiar/x509');
   const keys = await webcrypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, [
@@ -118,7 +118,7 @@ async function generatePair(
   const keyPem = `-----BEGIN PRIVATE KEY-----\n${der.replace(/(.{64})/g, '$1\n').trimEnd()}\n-----END PRIVATE KEY-----\n`;
   mkdirSync(tls.dir, { recursive: true, mode: 0o700 });
   chmodSync(tls.dir, 0o700);
-  // The key first: an incomplete pair then looks missing and is generated again.
+  // Write the key first: after a crash the pair without certificate looks missing and is generated again.
   await writeWhole(paths.keyFile, keyPem, 0o600);
   await writeWhole(paths.certFile, `${certificate.toString('pem')}\n`, 0o644);
 }

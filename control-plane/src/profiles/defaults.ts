@@ -6,7 +6,7 @@ import type { Caller } from '../platform/http/message/contract.ts';
 import type { Platform } from '../platform/platform.ts';
 import * as store from './store.ts';
 
-/** Defaults of a launch without a choice: the instance's policy, and each person's preference. */
+/** Default launch profiles for a launch without a choice: the instance's policy, and each person's preference. */
 export interface Defaults {
   readPolicy(): Promise<InstanceProfilePolicy>;
   /** @throws 400 for a profile that people may not choose */

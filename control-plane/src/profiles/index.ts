@@ -1,4 +1,4 @@
-// Pure rules for admission.
+// Rules that admission uses; they are pure functions.
 export { type AppChoice, permits, profileWithoutChoice } from './offer/app-choice.ts';
 export {
   type ClientFacts,
@@ -14,7 +14,7 @@ export { registerProfilesRoutes } from './routes.ts';
 export { chooseRung, floorOf } from './rungs/chain.ts';
 export { toCatalogCodec, toSessionCodec } from './rungs/codec-spelling.ts';
 export { createProfiles } from './service.ts';
-// Reads of admission's transaction, and what sessions prove of devices.
+// Reads for admission's transaction, and functions that store which streams a device can decode.
 export {
   type DecodeKey,
   findLaunchProfile,

@@ -14,15 +14,15 @@ type UpdateBody = Body<'launchProfiles.update'>;
 
 /** Administrators' operations on launch profiles. */
 export interface LaunchProfileAdmin {
-  /** By sort_order, then id, of every visibility. */
+  /** All launch profiles of every visibility, sorted by sort_order, then id. */
   list(): Promise<LaunchProfile[]>;
   /** @throws 404 */
   read(id: string): Promise<LaunchProfile>;
-  /** @throws 400 for the chain; 409 id taken */
+  /** @throws 400 for an invalid chain; 409 when the id is taken */
   create(actor: Caller, body: CreateBody): Promise<LaunchProfile>;
-  /** @throws 404; 400 for the chain */
+  /** @throws 404; 400 for an invalid chain */
   update(actor: Caller, id: string, patch: UpdateBody): Promise<LaunchProfile>;
-  /** @throws 404; 409 while it is a default of an app, the instance or a person */
+  /** @throws 404; 409 while the profile is the default of an app, the instance or a person */
   remove(actor: Caller, id: string): Promise<void>;
 }
 
@@ -112,7 +112,7 @@ async function checkChain(tx: Tx, rungIds: readonly string[]): Promise<void> {
   if (!hasFloor(chain)) throw invalid('rungs: at least one must be of codec h264, which every client plays');
 }
 
-/** Reads the references to launch profiles once. */
+/** Reads all references to launch profiles in one step. */
 async function usesReader(db: Executor): Promise<(id: string) => LaunchProfileUses> {
   const apps = await store.listAppsByDefault(db);
   const preferences = await store.countPreferences(db);
@@ -128,7 +128,7 @@ async function usesReader(db: Executor): Promise<(id: string) => LaunchProfileUs
   });
 }
 
-/** References that prevent a delete, as a sentence; null: none. */
+/** References that prevent a delete, as a sentence; null: nothing prevents the delete. */
 function describeUses({ used_by: uses }: LaunchProfileUses): string | null {
   const parts: string[] = [];
   if (uses.apps.length > 0) parts.push(`the default of ${listNames(uses.apps.map(({ name }) => name))}`);

@@ -33,7 +33,7 @@ export function toRung(row: RungRow): StreamProfile {
   };
 }
 
-/** Columns of a rung. */
+/** Database columns of a rung. */
 export const toRungColumns = (rung: StreamProfile) => ({
   ...rung,
   hardware_encoder_required: flag(rung.hardware_encoder_required),
@@ -45,7 +45,7 @@ export function changeRung(rung: StreamProfile, patch: RungPatch): StreamProfile
   return { ...rung, ...Object.fromEntries(named) };
 }
 
-/** Compares ids as text, with the same order on every database. */
+/** Compares ids as text, so that the order is the same with every database. */
 export const byId = (a: { id: string }, b: { id: string }): number =>
   a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
 
@@ -55,7 +55,10 @@ export interface ProfileWithRungs {
   rungs: readonly StreamProfile[];
 }
 
-/** References to a launch profile: those that prevent its deletion, and the lists that a deletion takes it from. */
+/**
+ * References to a launch profile: those that prevent its deletion, and the allow-lists from which a deletion removes
+ * it.
+ */
 export type LaunchProfileUses = Pick<LaunchProfile, 'used_by' | 'allowed_by'>;
 
 export function toLaunchProfile(

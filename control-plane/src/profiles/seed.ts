@@ -4,7 +4,7 @@ import { toRungColumns } from './record.ts';
 import { SHIPPED_LAUNCH_PROFILES, SHIPPED_RUNGS } from './shipped-catalog.ts';
 import * as store from './store.ts';
 
-/** Stores the shipped catalog at the first boot only, so that later changes and deletions stay. */
+/** Stores the shipped catalog only at the first boot, so that it does not undo later changes and deletions. */
 export async function seedShippedCatalog({ database, clock, logger }: Platform): Promise<void> {
   const now = clock.nowMs();
   const stamps = { created_at: now, updated_at: now };

@@ -15,9 +15,12 @@ export interface Profiles extends Defaults, Offers {
   launchProfiles: LaunchProfileAdmin;
   /** Stores the shipped catalog at the first boot. */
   seedShipped(): Promise<void>;
-  /** Which ids are launch profiles that people may choose; locked until the transaction ends. */
+  /**
+   * Returns the ids that are launch profiles which people may choose, and locks these profiles until the transaction
+   * ends.
+   */
   lockUserProfiles(tx: Tx, ids: readonly string[]): Promise<Set<string>>;
-  /** Reads the stream of each app's launch without a choice, once. */
+  /** Reads in one step the streams of launches without a choice, for all apps of a list. */
   loadDisplayStreams(db: Executor): Promise<DisplayStreams>;
 }
 

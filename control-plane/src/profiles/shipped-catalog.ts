@@ -1,6 +1,6 @@
 import type { LaunchProfile, RungCodec, StreamProfile } from '@footlight/protocol/rest';
 
-/** A shipped launch profile, its chain as rung ids. */
+/** A shipped launch profile; its chain is a list of rung ids. */
 export interface ShippedLaunchProfile
   extends Pick<LaunchProfile, 'id' | 'display_name' | 'description' | 'visibility' | 'sort_order'> {
   rungs: readonly string[];
@@ -63,7 +63,7 @@ function rung(
     max_startup_rtt_ms: fast ? 40 : 0,
     min_decode_height: height,
     high_refresh_display: fast ? 'required' : 'none',
-    // openh264 encodes these two in software.
+    // openh264 can encode these two rungs in software.
     hardware_encoder_required: id !== '720p60-h264' && id !== '1080p60-h264',
     browser_client: browserClient(resolution, fps),
     playout0_ms: fast ? 40 : id === '720p60-h264' ? 75 : 50,
@@ -71,7 +71,7 @@ function rung(
   };
 }
 
-/** The rung for slow lines: no minimum bandwidth. */
+/** The rung for slow connections; it has no minimum bandwidth. */
 const LOWEST_RUNG: Readonly<StreamProfile> = {
   id: '720p30-h264',
   display_name: 'H.264 · 720p · 30 FPS',

@@ -12,16 +12,17 @@ import { byId, type LaunchProfileRow, type ProfileWithRungs, toRung } from './re
 
 const POLICY_ROW = 1;
 
-/** Numbers of a rung in lists. */
+/** Stream numbers of a rung that lists of apps show. */
 type DisplayStream = AppListItem['display_stream'];
 
 /**
- * Serializes writes of rungs, launch profiles and policy, because each rule reads several of their rows. Reads go on.
+ * Serializes writes of rungs, launch profiles and policy, because each rule reads several of these rows. Reads are not
+ * blocked.
  */
 export const lockProfiles = (database: Database, tx: Tx): Promise<void> =>
   database.advisoryLock(tx, 'profiles');
 
-/** Every rung, by id. */
+/** All rungs, sorted by id. */
 export async function listRungs(db: Executor): Promise<StreamProfile[]> {
   const rows = await db.selectFrom('stream_profiles').selectAll().execute();
   return rows.map(toRung).sort(byId);
@@ -49,15 +50,15 @@ export async function deleteRung(tx: Tx, id: string): Promise<void> {
   await tx.deleteFrom('stream_profiles').where('id', '=', id).execute();
 }
 
-/** Locks the rung against sessions that will record it. @returns whether it exists */
+/** Locks the rung against new sessions that use it. @returns whether the rung exists */
 export async function lockRung(tx: Tx, id: string): Promise<boolean> {
   const query = tx.selectFrom('stream_profiles').select('id').where('id', '=', id);
   return (await query.forNoKeyUpdate().executeTakeFirst()) !== undefined;
 }
 
 /**
- * Locks rungs that new sessions will record until the transaction ends: a deletion either sees the session or was
- * first.
+ * Locks the rungs of a new session until the transaction ends. A concurrent deletion of a rung then either sees the
+ * session, or was committed before.
  * @returns the rungs that still exist
  */
 export async function lockRungsShared(tx: Tx, ids: readonly string[]): Promise<ReadonlySet<string>> {
@@ -108,13 +109,13 @@ export async function findLaunchProfile(db: Executor, id: string): Promise<Profi
   return { profile, rungs: (await loadChains(db, id)).get(id) ?? [] };
 }
 
-/** Locks the launch profile's row until the transaction ends, against new references. */
+/** Locks the launch profile's row against new references until the transaction ends. */
 export async function lockLaunchProfile(tx: Tx, id: string): Promise<LaunchProfileRow | null> {
   const query = tx.selectFrom('launch_profiles').selectAll().where('id', '=', id);
   return (await query.forNoKeyUpdate().executeTakeFirst()) ?? null;
 }
 
-/** Chains by launch profile, best rung first. @param only null: all */
+/** Chains by launch profile, best rung first. @param only null: all launch profiles */
 async function loadChains(db: Executor, only: string | null): Promise<Map<string, StreamProfile[]>> {
   let query = db
     .selectFrom('launch_profile_rungs')
@@ -190,7 +191,10 @@ export async function countPreferences(db: Executor): Promise<Map<string, number
   return new Map(rows.map((row) => [row.default_profile_id, row.count]));
 }
 
-/** Apps whose allow-list names a launch profile, and those that name no other; profiles on no list are missing. */
+/**
+ * For each launch profile, the number of apps whose allow-list contains it, and of those whose list contains only it.
+ * Profiles on no list are missing.
+ */
 export async function countAllowLists(db: Executor): Promise<Map<string, { apps: number; alone: number }>> {
   const lengths = db
     .selectFrom('app_launch_profiles')
@@ -235,12 +239,12 @@ export async function listAppsLimitedTo(tx: Tx, id: string): Promise<string[]> {
 }
 
 /**
- * Which ids are launch profiles that people may choose. Locked until the transaction ends, so that none is deleted
- * before the caller refers to it.
+ * Returns the ids that are launch profiles which people may choose. It locks these profiles until the transaction ends,
+ * so that none is deleted before the caller refers to it.
  */
 export async function lockUserProfiles(tx: Tx, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
-  // Reads all visible ones, because a request may have more ids than a statement can carry.
+  // Reads all visible profiles, because a request may contain more ids than a statement can have parameters.
   const visible = await tx
     .selectFrom('launch_profiles')
     .select('id')
@@ -296,7 +300,7 @@ export async function updatePolicy(tx: Tx, columns: Updateable<ProfilePolicyTabl
   await tx.updateTable('profile_policy').set(columns).where('id', '=', POLICY_ROW).execute();
 }
 
-/** Marks the shipped catalog as stored. @returns false when it already was */
+/** Marks the shipped catalog as stored. @returns false when it was already stored */
 export async function claimShippedCatalog(tx: Tx, nowMs: number): Promise<boolean> {
   const { numUpdatedRows } = await tx
     .updateTable('profile_policy')
@@ -307,12 +311,12 @@ export async function claimShippedCatalog(tx: Tx, nowMs: number): Promise<boolea
   return numUpdatedRows > 0n;
 }
 
-/** The user's default launch profile; null: none. */
+/** The user's default launch profile; null: the user has none. */
 export async function loadPreference(db: Executor, userId: string): Promise<string | null> {
   return (await loadPreferences(db, [userId])).get(userId) ?? null;
 }
 
-/** Batched form of `loadPreference`; people without one are missing. */
+/** Batched form of `loadPreference`; people without a preference are missing. */
 export async function loadPreferences(
   db: Executor,
   userIds: readonly string[],
@@ -344,7 +348,7 @@ export async function storePreference(
     .execute();
 }
 
-/** Failures of the device since then. */
+/** Failures of the device since the given time. */
 export async function listClientFailures(
   db: Executor,
   deviceId: string,
@@ -381,13 +385,13 @@ export async function loadClientFailures(
   return failures;
 }
 
-/** What a recorded failure is about, in the catalog's spelling. */
+/** Key of a recorded failure; the codec has its name in the catalog. */
 export type DecodeKey = Pick<
   ClientFailuresTable,
   'device_id' | 'launch_profile_id' | 'stream_profile_id' | 'codec'
 >;
 
-/** Records that the device cannot decode the rung, and deletes its failures that no longer count. */
+/** Records that the device cannot decode the rung, and deletes the device's failures that no longer count. */
 export async function storeClientFailure(db: Executor, key: DecodeKey, nowMs: number): Promise<void> {
   await db
     .insertInto('client_failures')
@@ -405,7 +409,7 @@ export async function storeClientFailure(db: Executor, key: DecodeKey, nowMs: nu
     .execute();
 }
 
-/** Deletes a failure that was recorded before then. */
+/** Deletes a failure that was recorded before the given time. */
 export async function forgetClientFailure(db: Executor, key: DecodeKey, beforeMs: number): Promise<void> {
   await db
     .deleteFrom('client_failures')

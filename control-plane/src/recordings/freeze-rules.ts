@@ -5,16 +5,19 @@ import type { CommandResult } from '../fleet/index.ts';
 import type { SessionRecordingsTable } from '../platform/database/tables/recordings.ts';
 import type { RecordableSession } from './store.ts';
 
-/** Recordings of one session that have not expired; at 64 MiB each they take 2 GiB on its host. Chosen, not measured. */
+/**
+ * Maximum recordings of one session that have not expired. With 64 MiB each they need 2 GiB on the session's host.
+ * Chosen, not measured.
+ */
 export const MAX_OF_SESSION = 32;
-/** A host does not answer after this time: it lost the command when its process ended. */
+/** A host that has not answered after this time will not answer: its process ended and lost the command. */
 const PENDING_LIMIT_MS = 10 * MINUTE_MS;
 
 type Refusal = { code: ErrorCode; message?: string } | null;
 
 /**
- * Whether a session's last minute can be kept now, as far as this side knows. Pure.
- * Source: docs/recordings.md, "Keep a recording".
+ * Whether the last minute of a session can be recorded now, judged only by the control plane's data. Pure. Source:
+ * docs/recordings.md, "Keep a recording".
  */
 export function judgeFreeze(session: RecordableSession, recordings: number, nowMs: number): Refusal {
   const failedLately =
@@ -27,7 +30,9 @@ export function judgeFreeze(session: RecordableSession, recordings: number, nowM
   return null;
 }
 
-/** The refusal for what a host answered to a freeze or an upload; null: it accepted. Pure. */
+/**
+ * Converts a host's answer to a freeze or an upload command into a refusal; null: the host accepted the command. Pure.
+ */
 export function refusalOfHost(result: CommandResult): Refusal {
   if (result.kind === 'ok') return null;
   if (result.kind !== 'refused') return { code: 'agent_not_connected' };
@@ -40,7 +45,7 @@ export function refusalOfHost(result: CommandResult): Refusal {
       return { code: 'conflict', message: 'This session is not recorded.' };
     case 'busy':
       return { code: 'conflict', message: 'The host is busy with a recording; try again in a moment.' };
-    // An agent without recorder.
+    // An agent without a recorder does not know the command.
     case 'unknown_command':
       return { code: 'agent_not_connected' };
     default:
@@ -48,14 +53,14 @@ export function refusalOfHost(result: CommandResult): Refusal {
   }
 }
 
-/** Whether the host may still have begun the requested work. Pure. */
+/** Whether the host may have begun the requested work despite this result. Pure. */
 export function mayHaveBegun(result: CommandResult): boolean {
   return (
     result.kind === 'ok' || result.kind === 'timeout' || (result.kind === 'not_connected' && result.sent)
   );
 }
 
-/** The shown state: a recording that has been pending for too long counts as failed. Pure. */
+/** The state that is shown to people. A recording that has been pending for too long counts as failed. Pure. */
 export function stateAt(
   { state, created_at, error }: Pick<SessionRecordingsTable, 'state' | 'created_at' | 'error'>,
   nowMs: number,

@@ -4,13 +4,13 @@ import type { Bus, Subscription } from '../platform/bus/bus.ts';
 import type { Platform } from '../platform/platform.ts';
 import { recordingSubjects } from './subjects.ts';
 
-/** Time limit for the first byte of a host that was asked, and for a transfer that stands still. */
+/** Time limit for the first byte after the request to the host, and for pauses during the transfer. */
 export const STILL_LIMIT_MS = 30 * SECOND_MS;
 const BEGIN_LIMIT_MS = 5 * SECOND_MS;
-/** Bytes of one message: a third more as text, and a NATS server takes 1 MiB by default. */
+/** Bytes per bus message. As base64 text they need a third more, and a NATS server accepts 1 MiB by default. */
 const CHUNK_BYTES = 256 * 1024;
 
-/** The bytes of a host, from its connection or through another replica. */
+/** The bytes that a host sends, either on its own connection or through another replica. */
 export interface SentRecording {
   body: Readable;
   bytes: number;
@@ -18,7 +18,7 @@ export interface SentRecording {
 
 /**
  * Receives the bytes that a host sends to another replica.
- * @param accept claims the upload; false: nobody waits for it here
+ * @param accept claims the upload; returns false if no reader waits for it here
  * @returns close it at the end of the transfer
  */
 export function offerToReplicas(
@@ -36,7 +36,8 @@ export function offerToReplicas(
         done(error);
       },
     });
-    // The reader may go away before anybody reads: an error without a listener would end the process.
+    // Ignore the error: the administrator may disconnect before the stream is read, and an error without a listener
+    // would end the process.
     arriving.on('error', () => undefined);
     if (!accept(host_id, { body: arriving, bytes })) return { way: null };
     const way = random.uuid();
@@ -74,8 +75,8 @@ export function offerToReplicas(
 }
 
 /**
- * Relays the bytes of a host to the replica with the waiting administrator, one message after another.
- * @returns whether all bytes were accepted; false also when nobody waits
+ * Sends the bytes of a host over the bus to the replica with the waiting administrator, one message after another.
+ * @returns whether all bytes were accepted; also false when no administrator waits
  */
 export async function passToReplica(
   bus: Bus,

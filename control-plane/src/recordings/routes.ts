@@ -21,7 +21,7 @@ export function registerRecordingsRoutes(server: Server, recordings: Recordings)
       'content-disposition': `attachment; filename="session-${params.id}-${params.recording_id}.mp4"`,
       'content-length': String(bytes),
     });
-    // The host need not send it for that.
+    // A HEAD request needs no bytes from the host.
     if (raw.method === 'HEAD')
       return { status: 200, raw: Readable.from([]), headers: headers(recording.bytes ?? 0) };
     const { body, bytes } = await recordings.download(recording, caller.userId, (cancel) => {

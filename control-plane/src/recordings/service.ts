@@ -22,20 +22,20 @@ import {
 } from './store.ts';
 import { type Passed, Transfers } from './transfers.ts';
 
-/** Causes of a recording that nobody asked for. */
+/** Causes of an automatic recording, which no person requested. */
 export type AutomaticCause = 'failure' | 'note' | 'verdict';
 /**
- * Least time between two such recordings of a session. A page that shows a verdict asks for it again and again. Source:
- * docs/recordings.md.
+ * Minimum time between two automatic recordings of a session. It is needed because a page that shows a verdict requests
+ * the verdict repeatedly. Source: docs/recordings.md.
  */
 const AUTOMATIC_AFTER_MS: Record<AutomaticCause, number> = {
   failure: MINUTE_MS,
   note: MINUTE_MS,
   verdict: 10 * MINUTE_MS,
 };
-/** Sessions with a remembered time of such a recording. */
+/** Maximum sessions for which the time of the last automatic recording is remembered. */
 const REMEMBERED_SESSIONS = 8_192;
-/** Bound of one host's recordings that nobody asked for: an app that fails at each start must not fill its disk. */
+/** Limit of automatic recordings per host, so that an app that fails at each start does not fill the host's disk. */
 const AUTOMATIC_PER_HOST = { limit: 20, windowMs: 60 * MINUTE_MS };
 const REMEMBERED_HOSTS = 8_192;
 const RETAIN_MS = 10 * MINUTE_MS;
@@ -43,22 +43,22 @@ const ERROR_BYTES = 256;
 const NO_SESSION = 'There is no such session.';
 const NO_RECORDING = 'There is no such recording of this session.';
 
-/** The flight recorder, as administrators use it: its files lie on the hosts. */
+/** Operations of administrators on recordings. The files are on the hosts. */
 export interface Recordings {
-  /** Keeps a session's last minute. @throws ApiError 404, 409, 503 */
+  /** Records a session's last minute. @throws ApiError 404, 409, 503 */
   freeze(sessionId: string, actorUserId: string): Promise<Success<'admin.sessions.recordings.freeze'>>;
   /**
-   * Like `freeze`, without a person's request; bounded for each session and host. Does nothing where it is not
-   * possible. Never rejects.
-   * @param actorUserId whose action it follows; null: nobody's
+   * Like `freeze`, but without a person's request. The number per session and host is limited. Does nothing if a
+   * recording is not possible. Never rejects.
+   * @param actorUserId account whose action is the cause; null: no account's
    */
   freezeOnce(sessionId: string, cause: AutomaticCause, actorUserId: string | null): Promise<void>;
   /** @throws ApiError 404 */
   list(sessionId: string): Promise<Success<'admin.sessions.recordings.list'>>;
-  /** Facts of a recording that can be downloaded. @throws ApiError 404, 409 */
+  /** The row of a recording that can be downloaded. @throws ApiError 404, 409 */
   find(sessionId: string, id: string): Promise<SessionRecordingsTable>;
   /**
-   * Asks the host to send a recording.
+   * Requests the recording from its host.
    * @param gone calls its argument when the administrator's connection closes
    * @throws ApiError 404, 409, 503
    */
@@ -67,9 +67,15 @@ export interface Recordings {
     actorUserId: string,
     gone: (cancel: () => void) => void,
   ): Promise<Passed>;
-  /** Receives a recording from its host. @throws ApiError 401 not a recording of this host, 409 nobody waits */
+  /**
+   * Receives a recording from its host. @throws ApiError 401 when it is not a recording of this host, 409 when no
+   * administrator waits for it
+   */
   upload(hostId: string, id: string, upload: Parameters<Transfers['send']>[2]): Promise<void>;
-  /** Stores what became of recordings, in the transaction that stores a host's events. May be repeated. */
+  /**
+   * Stores the results of recordings, in the transaction that stores a host's events. The same events may be passed
+   * again.
+   */
   settle(tx: Tx, hostId: string, events: readonly ReliableEvent[]): Promise<void>;
 }
 
@@ -115,7 +121,7 @@ export function createRecordings(platform: Platform, { agents }: { agents: Agent
       created_at: nowMs,
       expires_at: nowMs + RECORDING_KEPT_MS,
     };
-    // Stored before the command is sent, because the result may arrive at once.
+    // Store the row before the command is sent, because the result may arrive immediately.
     await insertRecording(db, row);
     const result = await agents.command(row.host_id, {
       type: 'session_recording',
@@ -128,7 +134,7 @@ export function createRecordings(platform: Platform, { agents }: { agents: Agent
     return row;
   }
 
-  /** Whether a recording that nobody asked for is due; counts it. */
+  /** Whether an automatic recording is allowed now; if so, counts it. */
   function takeAutomatic({ id, host_id }: RecordableSession, cause: AutomaticCause): boolean {
     const nowMs = clock.monotonicMs();
     if (nowMs - (automatic.get(id) ?? Number.NEGATIVE_INFINITY) < AUTOMATIC_AFTER_MS[cause]) return false;
@@ -191,7 +197,7 @@ export function createRecordings(platform: Platform, { agents }: { agents: Agent
         if (refusal !== null) throw refused(refusal);
       });
       try {
-        // Written before the first byte leaves.
+        // Write the entry before the first byte is sent.
         await activity.record(actorUserId, 'session.recording.download', session_id, {
           recording_id: id,
           bytes: passed.bytes,

@@ -2,7 +2,7 @@ import type { SessionStateName } from '@footlight/protocol';
 import type { Executor, Tx } from '../platform/database/index.ts';
 import type { SessionRecordingsTable } from '../platform/database/tables/recordings.ts';
 
-/** Facts of a session that decide about its recordings. */
+/** Facts of a session that decide whether it can be recorded. */
 export interface RecordableSession {
   id: string;
   state: SessionStateName;
@@ -11,7 +11,7 @@ export interface RecordableSession {
   stream_recording: 0 | 1;
 }
 
-/** undefined: there is no such session. */
+/** undefined: the session does not exist. */
 export function findRecordable(db: Executor, id: string): Promise<RecordableSession | undefined> {
   return db
     .selectFrom('sessions')
@@ -36,7 +36,7 @@ export function listRecordings(
     .execute();
 }
 
-/** undefined: there is none, it is of another session, or it expired. */
+/** undefined: the recording does not exist, belongs to another session, or has expired. */
 export function findRecording(
   db: Executor,
   sessionId: string,
@@ -52,7 +52,7 @@ export function findRecording(
     .executeTakeFirst();
 }
 
-/** Whether this host made it, and it has not expired. */
+/** Whether the recording belongs to this host and has not expired. */
 export async function isRecordingOfHost(
   db: Executor,
   hostId: string,
@@ -78,7 +78,7 @@ export async function deletePending(db: Executor, id: string): Promise<void> {
   await db.deleteFrom('session_recordings').where('id', '=', id).where('state', '=', 'pending').execute();
 }
 
-/** Ends a pending recording of this host and session; no effect on another one. */
+/** Ends a pending recording of this host and session; has no effect on any other recording. */
 export async function settleRecording(
   tx: Tx,
   of: { id: string; sessionId: string; hostId: string },

@@ -7,17 +7,17 @@ import { extendRequest } from '../platform/http/connection/long-request.ts';
 import type { Platform } from '../platform/platform.ts';
 import { offerToReplicas, passToReplica, type SentRecording, STILL_LIMIT_MS } from './relay.ts';
 
-/** Downloads that wait or run at once; each holds two connections. Chosen, not measured. */
+/** Maximum downloads that wait or run at the same time; each uses two connections. Chosen, not measured. */
 const MAX_TRANSFERS = 16;
 
 interface Transfer {
   readonly hostId: string;
-  /** Timer of the wait for the host; afterwards the host's bytes are refused. */
+  /** Whether the transfer still waits for the host; otherwise the host's bytes are refused. */
   isWaiting: boolean;
-  /** The host's upload; null: not begun. */
+  /** The host's upload; null: the upload has not begun. */
   passed: Readable | null;
   take(upload: SentRecording): void;
-  /** Subscriptions for uploads that reach other replicas; closed at the end. */
+  /** Subscriptions for an upload that arrives at another replica; closed at the end. */
   elsewhere: Subscription;
 }
 
@@ -28,12 +28,12 @@ export interface Passed {
 }
 
 /**
- * Recordings on their way from hosts to administrators.
+ * Transfers of recordings from hosts to administrators.
  *
- * A transfer: waiting (an administrator asked, the host was told) → passing (the host sends) → over. Bytes are piped
- * from one connection to the other without buffering, so a slow reader slows the host down. It is over when the last
- * byte was taken, when one side goes away, and when nothing moves for 30 s. One reader for each recording and replica.
- * The host may reach another replica than the administrator; what it sends then comes over the bus.
+ * States of a transfer: waiting (the host was asked to send) → passing (the host sends) → over. Bytes are piped from
+ * one connection to the other without buffering, so a slow reader slows the host down. A transfer is over when the last
+ * byte was read, when one side disconnects, or when no bytes move for 30 s. A replica allows one reader per recording.
+ * If the host is connected to another replica than the administrator, its bytes arrive over the bus.
  */
 export class Transfers {
   readonly #platform: Pick<Platform, 'bus' | 'random'>;
@@ -49,8 +49,8 @@ export class Transfers {
    * Waits for a host to send a recording.
    * @param gone calls its argument when the administrator's connection closes
    * @param ask sends the command to the host; a refusal ends the wait
-   * @throws ApiError 409 while it is being downloaded, 503 when there are too many or nothing comes in time, and what
-   *   `ask` throws
+   * @throws ApiError 409 while the recording is already being downloaded, 503 when there are too many downloads or the
+   *   host sends nothing in time; also the errors of `ask`
    */
   async receive(
     recordingId: string,
@@ -90,7 +90,7 @@ export class Transfers {
       return await arrived;
     } catch (error) {
       this.#forget(recordingId, transfer);
-      // A host may send bytes and refuse the command at the same time; then nobody reads the bytes.
+      // A host may send bytes and refuse the command at the same time; nobody would then read the bytes, so drop them.
       transfer.passed?.destroy();
       throw error;
     } finally {
@@ -100,7 +100,7 @@ export class Transfers {
 
   /**
    * Relays a host's upload; settles when the last byte was accepted.
-   * @throws ApiError 409 when nobody waits for it from this host, or its reader has disconnected
+   * @throws ApiError 409 when no reader waits for this recording from this host, or the reader has disconnected
    */
   async send(
     recordingId: string,
@@ -117,7 +117,7 @@ export class Transfers {
     if (!isTaken) throw nobodyWaits();
   }
 
-  /** Whether a reader waits here for this recording from this host; if so, the transfer is claimed. */
+  /** Whether a reader on this replica waits for this recording from this host. If so, the transfer is claimed. */
   #accept(recordingId: string, hostId: string, upload: SentRecording): boolean {
     const transfer = this.#transfers.get(recordingId);
     if (transfer === undefined || transfer.hostId !== hostId || !transfer.isWaiting) return false;
@@ -126,16 +126,16 @@ export class Transfers {
     return true;
   }
 
-  /** A later transfer of the same recording stays in the map. */
+  /** Removes a transfer from the map; a later transfer of the same recording stays. */
   #forget(recordingId: string, transfer: Transfer): void {
     transfer.elsewhere.close();
     if (this.#transfers.get(recordingId) === transfer) this.#transfers.delete(recordingId);
   }
 
   /**
-   * The stream for the administrator; its end also ends the host's request, and it ends when no bytes arrive for too
-   * long.
-   * @param over called at its end
+   * Creates the stream for the administrator. Its end also ends the host's request. It ends when no bytes arrive for
+   * STILL_LIMIT_MS.
+   * @param over called at the end of the stream
    */
   #pass(source: Readable, over: () => void): Readable {
     let still: Timer | null = null;
@@ -158,7 +158,8 @@ export class Transfers {
         done(error);
       },
     });
-    // The host may go away before anybody reads: an error without a listener would end the process.
+    // Ignore the error: the host may disconnect before the stream is read, and an error without a listener would end
+    // the process.
     passed.on('error', () => undefined);
     source.on('data', (chunk: Buffer) => {
       moved();
@@ -177,6 +178,6 @@ export class Transfers {
 const nobodyWaits = (): ApiError =>
   new ApiError('conflict', {
     message: 'Nobody waits for this recording.',
-    // The rest of the body is not read.
+    // Close the connection, because the rest of the body is not read.
     headers: { connection: 'close' },
   });

@@ -119,7 +119,7 @@ function describeOperation(operation: Operation, components: Components): Json {
     ...describeRequestBody(operation, components),
     responses: {
       ...describeRefusals(operation),
-      // A status with its own schema is no refusal.
+      // A status with its own schema is an answer, not a refusal.
       ...Object.fromEntries(
         Object.entries(operation.responses).map(([status, schema]) => [
           status,
@@ -159,7 +159,7 @@ function describeParameters(operation: Operation, components: Components): Json[
   ];
 }
 
-/** Example of a parameter, converted from its text. */
+/** Example value of a parameter, converted from its text in the path or query. */
 function exampleOf(text: string | undefined, schema: JsonSchema): Json {
   if (text === undefined) return {};
   const isText = schema.type !== 'integer' && schema.type !== 'boolean';
@@ -232,7 +232,7 @@ function describeContent(operation: Operation, answer: z.ZodType, components: Co
   return {
     [operation.contentType ?? 'application/json']: {
       schema,
-      // The example belongs to one of several answers.
+      // An operation with several answers has one example; add it only to the answer whose schema it matches.
       ...(answer.safeParse(example).success && { example }),
     },
   };

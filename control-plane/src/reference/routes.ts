@@ -19,10 +19,10 @@ const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
 };
 
-/** A public text, made and compressed on first demand and unchanged while the process runs. */
+/** A public text. It is created and compressed at the first request and does not change while the process runs. */
 interface Published {
   body: CachedBody;
-  /** Clients revalidate each time and get the text only if it changed. */
+  /** Clients revalidate each time and receive the text only if it has changed. */
   headers: { etag: string; 'cache-control': 'no-cache' };
 }
 
@@ -34,7 +34,7 @@ function publish(load: () => Promise<string>): () => Promise<Published> {
       (text) => ({
         body: new CachedBody(text),
         headers: {
-          // Weak, because the same text is sent compressed and plain.
+          // A weak tag, because the same text is sent both compressed and plain.
           etag: `W/"${createHash('sha256').update(text).digest('base64url')}"`,
           'cache-control': 'no-cache',
         },
@@ -48,7 +48,7 @@ function publish(load: () => Promise<string>): () => Promise<Published> {
   };
 }
 
-/** Serves the contract as a document for programs and a page for people. */
+/** Serves the contract as a JSON document for programs and as a page for people. */
 export async function registerReference(server: Server): Promise<void> {
   const document = publish(async () => referenceText());
   server.handle(

@@ -7,10 +7,10 @@ export type JsonSchema = { [keyword: string]: unknown };
 export interface Components {
   /**
    * The schema of data sent to the service (input) or back (output), with references to named schemas.
-   * @throws when two different schemas have one name
+   * @throws when two different schemas have the same name
    */
   schemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSchema;
-  /** All named schemas so far, by name. */
+  /** All named schemas that were collected, by name. */
   all(): { [name: string]: JsonSchema };
 }
 
@@ -41,7 +41,7 @@ export function createComponents(): Components {
   };
 }
 
-/** Removes patterns that repeat a format, and limits that would forbid new members in answers. */
+/** Removes patterns that repeat a format, and in answers the rule that forbids additional properties. */
 function tidy(schema: JsonSchema, io: 'input' | 'output'): void {
   delete schema.id;
   if (io === 'output' && schema.additionalProperties === false) delete schema.additionalProperties;

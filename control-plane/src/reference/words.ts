@@ -1,4 +1,4 @@
-/** Texts of the published contract besides its declarations. */
+/** Texts of the published contract that are not part of the protocol's declarations. */
 import {
   type AuthKind,
   DEFAULT_BODY_BYTES,
@@ -34,7 +34,7 @@ Every refusal has the body \`Error\`, with a \`code\` for programs and a \`messa
 
 Within a version the contract only grows: new operations, new optional fields in requests, new fields in answers, new error codes, and new values where a field says that it may grow. Clients ignore what they do not know. What is going to be taken away is marked \`deprecated\` for at least two minor versions first.`;
 
-/** Status of `validation_failed` for a file over its cap. */
+/** Status of `validation_failed` for an upload that is too large. */
 const UPLOAD_TOO_LONG_STATUS = 413;
 
 /** Meaning of a success status. */
@@ -48,7 +48,7 @@ export const SUCCESS: { readonly [status: number]: string } = {
   304: 'The copy of the client is still valid.',
 };
 
-/** Authentication schemes of callers; null: none needed. */
+/** Authentication schemes of callers; null: no authentication is needed. */
 export const SCHEMES: {
   readonly [Kind in AuthKind]: { name: string; refused: string; scheme: { [key: string]: string } } | null;
 } = {
@@ -121,7 +121,7 @@ export interface DeclaredError {
   when: string;
 }
 
-/** Refusals of an operation: those implied by caller, parameters and body, then its own. */
+/** Refusals of an operation: first those that follow from caller, parameters and body, then its own. */
 export function refusalsOf(operation: Operation): DeclaredError[] {
   const refusals: DeclaredError[] = [];
   const add = (code: ErrorCode, when: string, status: number = ERRORS[code].status) =>
@@ -135,7 +135,7 @@ export function refusalsOf(operation: Operation): DeclaredError[] {
   add('validation_failed', malformed(operation));
   if (operation.upload)
     add('validation_failed', 'The file is longer than the service takes.', UPLOAD_TOO_LONG_STATUS);
-  // An operation's own `internal` means a dependency that is temporarily down.
+  // An operation's own `internal` means that something it depends on is temporarily unavailable.
   for (const [code, when] of Object.entries(operation.refusals ?? {}) as [ErrorCode, string][])
     add(code, when, code === 'internal' ? UNAVAILABLE_STATUS : undefined);
   add('internal', 'Something went wrong on the server; its log says what.');

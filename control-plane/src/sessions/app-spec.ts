@@ -1,6 +1,6 @@
 /**
- * The spec that an agent runs: the app's own spec merged over its preset's; a tile takes the spec of its parent.
- * Pure. Merged for each launch and never written back.
+ * Computes the spec that an agent runs: the app's own spec merged over the spec of its preset. A tile uses the spec of
+ * its parent. Pure. The spec is merged for each launch and never stored.
  */
 
 import { cutUtf8 } from '@footlight/protocol';
@@ -11,7 +11,7 @@ import type { AppFields, PresetFields } from '../catalog/index.ts';
 /** Content of a session_assign command, without the envelope. */
 export type Assignment = Omit<SessionAssign, 'id' | 'type'>;
 
-/** What an app, or a tile's parent, says about its runtime. */
+/** Runtime settings of an app, or of a tile's parent. */
 export type RuntimeFacts = Pick<AppFields, 'runtime_spec' | 'managed_home' | 'home_container_path'>;
 
 export type PresetFacts = Omit<PresetFields, 'name' | 'description'>;
@@ -31,7 +31,7 @@ export interface MergedRuntime {
 
 const MAX_LABEL_BYTES = 128;
 
-/** Name of the image that an app runs; "": it is a process. */
+/** Name of the image that an app runs; "": the app runs as a process. */
 export const imageName = (
   { runtime_spec }: Pick<RuntimeFacts, 'runtime_spec'>,
   preset: Pick<PresetFacts, 'image'> | null,
@@ -43,7 +43,7 @@ export const imageName = (
  * @param tile null: the app itself is launched; otherwise the app is the tile's parent, and the tile adds its start
  *   variables
  * @param label name of the launched app
- * @returns null when a launch may not use the network of the spec
+ * @returns null when a launch must not use the network that the spec names
  */
 export function mergeRuntime(
   owner: RuntimeFacts,
@@ -78,7 +78,7 @@ export function mergeRuntime(
 }
 
 /**
- * Where an app sees its home: its own path, unless it is blank or the default; then its preset's.
+ * Path at which an app sees its home: the app's own path or, if that is blank or the default, the path of its preset.
  * @param presetPath null: the app has no preset
  */
 export function homeContainerPath(ownPath: string, presetPath: string | null): string {
@@ -87,9 +87,7 @@ export function homeContainerPath(ownPath: string, presetPath: string | null): s
   return ownPath || DEFAULT_HOME_PATH;
 }
 
-/**
- * The complete spec of a session. @param home null: the agent makes an empty home that it deletes with the session
- */
+/** The complete spec of a session. @param home null: the agent creates an empty home and deletes it with the session */
 export function withHome(merged: MergedRuntime, home: Pick<HomeSpec, 'provider' | 'ref'> | null): AppSpec {
   if (home === null) return merged.app;
   return {

@@ -1,4 +1,4 @@
-/** Session records that an event stream sends, one for each change. Pure. */
+/** Computes the session records that an event stream sends, one for each change. Pure. */
 import { isTerminal, type SessionStateName } from '@footlight/protocol';
 import type { Session } from '@footlight/protocol/rest';
 import type { SessionChange } from '../signaling/index.ts';
@@ -11,8 +11,8 @@ export const stateRank = (state: SessionStateName): number =>
   isTerminal(state) ? ORDER.length : ORDER.indexOf(state);
 
 /**
- * Reconstructs the record after each of several changes from one read after all of them.
- * @param before the record sent last; null: none was sent
+ * Reconstructs the record after each of several changes from a single read after all of them.
+ * @param before the record that was sent last; null: none was sent
  * @param changes in order of their commits; `now` contains all of them, and may contain later ones
  * @returns one record for each visible change; the last one is `now`
  */
@@ -58,7 +58,7 @@ const isShownBy = (now: Session, shown: Shown): boolean =>
   now.health_state === shown.observed.health_state &&
   now.health_reason === shown.observed.health_reason;
 
-/** The record at one change, without the observed fields that only `now` has. */
+/** The record after one change. Observed fields of `now` are left out, because they may be newer than the change. */
 function recordAt({ observed, ...shown }: Shown, now: Session): Session {
   const { app_launch_state: _, health_state: __, health_reason: ___, ...rest } = now;
   return {

@@ -14,7 +14,7 @@ export function createConsoleSessions(
   { bus, database }: Pick<Platform, 'bus' | 'database'>,
   deps: {
     launcher: Launcher;
-    /** Starts the commands of a launched session. @param actorUserId null: the service launched it */
+    /** Starts sending the commands of a launched session. @param actorUserId null: the service launched it */
     begin(booked: BookedLaunch, actorUserId: string | null): Promise<unknown>;
     requestStop(id: string, reason: SessionEndReason): Promise<unknown>;
   },

@@ -14,16 +14,17 @@ import type { Platform } from '../platform/platform.ts';
 import { type SessionChange, sessionSubjects } from '../signaling/index.ts';
 import { recordsSince } from './changes.ts';
 
-/** One for each open page; a person has fewer than 20 open, a fault in a page has more. */
+/** Each open page has one stream. People open fewer than 20 pages, but a faulty page could open more streams. */
 const MAX_STREAMS_PER_USER = 20;
 const KEEP_ALIVE_MS = 25 * SECOND_MS;
 /** Interval at which an idle stream checks its bearer token. docs/people.md promises 5 s. */
 const SIGN_IN_CHECK_MS = 5 * SECOND_MS;
-/** Most changes that wait while one snapshot is read; further ones are merged into the snapshot. */
+/** Maximum changes that wait while one snapshot is read; further changes are only sent as part of the snapshot. */
 const MAX_DUE_CHANGES = 64;
 /**
- * Wait of a stream that has read the final state for the changes announced before it. An announcement follows its
- * commit within milliseconds, chosen, not measured; an announcement that was lost with its process never comes.
+ * A stream that has read the final state waits this long for earlier changes that were not announced yet. An
+ * announcement follows its commit within milliseconds; chosen, not measured. The wait is limited, because an
+ * announcement is lost when its process ends.
  */
 const FINAL_CHANGE_MS = SECOND_MS;
 /** Unsent bytes after which a slow reader is disconnected. */
@@ -42,7 +43,7 @@ interface StreamRequest {
 export interface EventStreams {
   /** Reserves a stream before the answer begins. @throws ApiError 429 when the user has too many streams */
   reserve(userId: string): { release(): void };
-  /** Serves the stream; the reservation is released when it ends. */
+  /** Serves the stream; the reservation is released when the stream ends. */
   serve(request: StreamRequest, slot: { release(): void }): void;
   close(): void;
 }
@@ -79,7 +80,7 @@ export function createEventStreams(platform: Pick<Platform, 'bus' | 'clock' | 'l
       let ended = false;
       let finalTimer: Timer | null = null;
       let isFinalOverdue = false;
-      /** Changes that no record sent so far contains. */
+      /** Changes that no record contains that was already sent. */
       let due: SessionChange[] = [];
       let stale = false;
       let sending = false;
@@ -112,7 +113,8 @@ export function createEventStreams(platform: Pick<Platform, 'bus' | 'clock' | 'l
           while (stale && !ended) {
             stale = false;
             if (!(await request.isSignedIn())) return end();
-            // Taken before the read: a change announced during the read may be missing from the snapshot.
+            // Take the changes before the read, because the snapshot may not contain a change that is announced during
+            // the read.
             const announced = due;
             due = [];
             const now = await request.snapshot();
@@ -135,8 +137,8 @@ export function createEventStreams(platform: Pick<Platform, 'bus' | 'clock' | 'l
             if (isTerminal(now.state)) return end();
           }
         } catch (error) {
-          // End the stream: a stream that missed a change would show a wrong state. The page reconnects and gets a
-          // snapshot.
+          // End the stream, because without a change the page would show a wrong state. The page reconnects and
+          // receives a new snapshot.
           logger.warn({ session_id: sessionId, err: error }, 'session.stream_failed');
           end();
         } finally {
@@ -151,8 +153,8 @@ export function createEventStreams(platform: Pick<Platform, 'bus' | 'clock' | 'l
         }
       };
 
-      // A client that disconnected during the checks has already emitted `close`, so no later event would end this
-      // stream.
+      // A client that disconnected during the checks has already emitted `close`, so end the stream here; no later
+      // event would do it.
       if (response.destroyed || response.closed) {
         slot.release();
         return;

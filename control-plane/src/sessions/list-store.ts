@@ -8,11 +8,11 @@ import type { AdminNames, SessionRow } from './record.ts';
 /** Rows of a page, newest first. One extra row beyond the limit shows that another page exists. */
 export interface SessionRows<Row = SessionRow> {
   rows: Row[];
-  /** Most rows of this page: as many as were requested for, or as many as have short enough logs together. */
+  /** Maximum rows of this page: the requested number, or fewer if their logs together are too long. */
   limit: number;
 }
 
-/** Bytes of a session's log. The databases know them without reading the log. */
+/** Bytes of a session's log. The databases compute the length without reading the log. */
 const logBytes = sql<number>`coalesce(octet_length(sessions.app_log_tail), 0)`.as('bytes');
 
 /** One page of a user's sessions. */
@@ -34,13 +34,13 @@ export async function listOwnSessions(
 }
 
 export interface AdminFilter {
-  /** null = all states. */
+  /** null: all states. */
   states: readonly SessionStateName[] | null;
-  /** Part of a user, app or host name; undefined = all. */
+  /** Part of a user, app or host name; undefined: all sessions. */
   q: string | undefined;
 }
 
-/** One page of all sessions with referenced names. */
+/** One page of all sessions, with the names of their users, apps and hosts. */
 export async function listAllSessions(
   db: Executor,
   { states, q }: AdminFilter,
@@ -59,7 +59,7 @@ export async function listAllSessions(
   if (q !== undefined)
     query = query.where(containsText(['users.username', 'apps.name', 'hosts.node_name'], q));
   if (after !== null) query = query.where(isAfter('sessions', after));
-  // A search reads the whole table, so it runs once, for the ids.
+  // A search reads the whole table, so it runs only once and returns the ids.
   const found = await query
     .select(['sessions.id', logBytes])
     .limit(requested + 1)

@@ -6,13 +6,13 @@ import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { isPublicAddress } from './public-address.ts';
 
 /**
- * Policy for outgoing requests to given addresses. No environment variable loosens it; tests pass their own policy,
- * because their servers are on loopback.
+ * Policy for requests to addresses that administrators or other servers supply. No environment variable can loosen it;
+ * tests pass their own policy, because their servers are on loopback.
  */
 export interface FetchPolicy {
-  /** Checks each address before it is dialled. */
+  /** Decides about each IP address before the connection. */
   isAllowed(address: string): boolean;
-  /** Resolver of names. */
+  /** Resolves host names. */
   lookup: LookupFunction;
 }
 
@@ -23,7 +23,10 @@ export const PUBLIC_INTERNET: FetchPolicy = {
 
 /** Time limit from the first look-up to the last byte, redirects included. */
 const DEADLINE_MS = 30 * SECOND_MS;
-/** Sites need one or two (to https, to their pictures' host); each costs a look-up and a check. */
+/**
+ * Sites need one or two redirects (to https, and to the host of their pictures). Each redirect needs a look-up and a
+ * check.
+ */
 const MAX_REDIRECTS = 3;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
@@ -37,46 +40,46 @@ export class FetchRefused extends Error {
 
 export interface Fetched {
   status: number;
-  /** Content-Type, lower case, without parameters; "" if missing. */
+  /** Media type of the Content-Type header, lower case, without parameters; "" if missing. */
   mediaType: string;
   bytes: Buffer;
-  /** The first value of a header, by its name in any case; "" if missing. */
+  /** The first value of a header, by its case-insensitive name; "" if missing. */
   header(name: string): string;
 }
 
 export interface FetchOptions {
-  /** Largest body in bytes; a larger one is refused. */
+  /** Largest body in bytes; a larger body is refused. */
   maxBytes: number;
-  /** Redirects that are followed; one more is refused. Default: three. */
+  /** Maximum redirects that are followed; a further one is refused. Default: three. */
   maxRedirects?: number;
   headers?: Record<string, string>;
   /** Time limit in milliseconds. Default: 30 s. */
   deadlineMs?: number;
   /**
-   * Addresses that may be dialled. public: those of the policy. loopback: this machine. any: the operator named the
-   * host, so it may lie in an inner network; then pass maxRedirects 0. Default: public.
+   * Allowed IP addresses. public: those that the policy allows. loopback: this machine. any: all addresses, for a host
+   * that the operator named and that may be in a private network; then pass maxRedirects 0. Default: public.
    */
   reach?: 'public' | 'loopback' | 'any';
 }
 
-/** Fetches given addresses, from public servers only unless `reach` says otherwise. */
+/** Fetches URLs. Only public servers are allowed, unless `reach` allows others. */
 export interface Fetcher {
-  /** @throws FetchRefused for any fault of address, connection or answer */
+  /** @throws FetchRefused for any error of the address, the connection or the answer */
   get(address: string, options: FetchOptions): Promise<Fetched>;
 }
 
-/** @param deps.stopping aborts running fetches with its reason; later ones are refused */
+/** @param deps.stopping aborts running fetches with its reason; later fetches are refused */
 export function createFetcher(deps: { clock: Clock; policy: FetchPolicy; stopping: AbortSignal }): Fetcher {
   const { clock, policy, stopping } = deps;
 
-  /** Which addresses may be dialled, and the refusal for the others. */
+  /** Allowed IP addresses for each `reach`, and the refusal for all others. */
   const REACHES: Record<NonNullable<FetchOptions['reach']>, Judgement> = {
     public: { isAllowed: policy.isAllowed, refusal: 'it does not lead to a public address' },
     loopback: { isAllowed: isLoopback, refusal: 'it does not lead to this machine' },
     any: { isAllowed: () => true, refusal: '' },
   };
 
-  /** Every address of the name must be allowed, because the connector chooses which one is dialled. */
+  /** Every address of the name must be allowed, because the connector chooses one of them. */
   const judgedLookup =
     ({ isAllowed, refusal }: Judgement): LookupFunction =>
     (hostname, options, done) => {
@@ -95,7 +98,7 @@ export function createFetcher(deps: { clock: Clock; policy: FetchPolicy; stoppin
       });
     };
 
-  /** The only connector. A host that is an address is not looked up, so it is checked here. */
+  /** The only connector. A host that is an IP address needs no look-up, so it is checked here. */
   function judgedConnect(judgement: Judgement): buildConnector.connector {
     const connect = buildConnector({ lookup: judgedLookup(judgement) });
     return (options, done) => {
@@ -121,7 +124,7 @@ export function createFetcher(deps: { clock: Clock; policy: FetchPolicy; stoppin
       headers: { accept: '*/*', 'user-agent': 'Footlight', ...options.headers },
       signal,
     });
-    // An unread body fails when its connection ends, which must not end the process.
+    // Ignore the error: an unread body fails when its connection ends, and an unhandled error would end the process.
     answer.body.on('error', () => undefined);
     const location = headerOf(answer, 'location');
     if (REDIRECTS.has(answer.statusCode) && location !== '') {
@@ -155,18 +158,18 @@ export function createFetcher(deps: { clock: Clock; policy: FetchPolicy; stoppin
         () => deadline.abort(new FetchRefused('it took too long')),
         options.deadlineMs ?? DEADLINE_MS,
       );
-      // One agent per fetch: every hop dials again, so no kept connection skips the check of its address.
+      // One agent per fetch: every hop opens a new connection, so no reused connection skips the address check.
       const connect = judgedConnect(REACHES[options.reach ?? 'public']);
       const agent = new Agent({ connect, pipelining: 0 });
       const signal = AbortSignal.any([deadline.signal, stopping]);
       try {
-        // The client notices an abort only after connecting, which a silent resolver can delay.
+        // The HTTP client detects an abort only after connecting, which a silent resolver can delay.
         return await Promise.race([follow(agent, address, options, signal), whenAborted(signal)]);
       } catch (error) {
         throw refusalOf(error);
       } finally {
         timer.cancel();
-        // Not awaited: a connection in progress ends after it is made.
+        // Not awaited: a connection in progress is closed only after it is established.
         agent.destroy().catch(() => undefined);
       }
     },
@@ -181,7 +184,7 @@ function whenAborted(signal: AbortSignal): Promise<never> {
 
 interface Judgement {
   isAllowed(address: string): boolean;
-  /** For the administrator who gave the address. */
+  /** Message for the administrator who entered the URL. */
   refusal: string;
 }
 
@@ -203,7 +206,7 @@ function headerOf({ headers }: Dispatcher.ResponseData, name: string): string {
   return (Array.isArray(value) ? value[0] : value) ?? '';
 }
 
-/** Counts received bytes, independent of headers. */
+/** Reads a body up to a limit. It counts received bytes, and does not trust Content-Length. */
 async function readCapped({ body }: Dispatcher.ResponseData, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let total = 0;
@@ -215,7 +218,10 @@ async function readCapped({ body }: Dispatcher.ResponseData, maxBytes: number): 
   return Buffer.concat(chunks);
 }
 
-/** The client may wrap our error; other error texts may contain internal addresses and are dropped. */
+/**
+ * Finds our own error, which the HTTP client may wrap. Texts of other errors may contain internal addresses and are
+ * dropped.
+ */
 function refusalOf(error: unknown): FetchRefused {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof FetchRefused) return cause;

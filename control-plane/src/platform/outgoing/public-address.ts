@@ -4,7 +4,10 @@ type Block = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 const blocks = (...list: string[]): readonly Block[] => list.map((text) => ipaddr.parseCIDR(text));
 
-/** IPv4 ranges without public servers. Source: the IANA registry of special-purpose addresses, multicast, class E. */
+/**
+ * IPv4 ranges that contain no public servers. Source: the IANA registry of special-purpose addresses, multicast, class
+ * E.
+ */
 const SPECIAL_V4 = blocks(
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -23,12 +26,12 @@ const SPECIAL_V4 = blocks(
   '240.0.0.0/4',
 );
 
-/** The global IPv6 range; addresses outside are loopback, local, multicast or reserved. */
+/** The global IPv6 range; addresses outside of it are loopback, local, multicast or reserved. */
 const GLOBAL_V6 = blocks('2000::/3');
-/** Parts of it for protocols (Teredo, ORCHID), documentation, or embedded IPv4 addresses (6to4). */
+/** Parts of the global range for protocols (Teredo, ORCHID), documentation, or embedded IPv4 addresses (6to4). */
 const SPECIAL_V6 = blocks('2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20');
 
-/** IPv6 ranges whose last 32 bits are the IPv4 address that is reached. */
+/** IPv6 ranges whose last 32 bits are the IPv4 address that is really used. */
 const EMBEDDED_V4 = blocks('::ffff:0:0/96', '64:ff9b::/96');
 
 const isIn = (address: ipaddr.IPv4 | ipaddr.IPv6, list: readonly Block[]): boolean =>
@@ -36,7 +39,7 @@ const isIn = (address: ipaddr.IPv4 | ipaddr.IPv6, list: readonly Block[]): boole
 
 /**
  * Whether an address belongs to a public server, not to this machine or its networks.
- * @param text an IP address of a resolver or socket; other texts are not public
+ * @param text an IP address from a resolver or socket; any other text is not public
  */
 export function isPublicAddress(text: string): boolean {
   // A zone marks a link-local address.

@@ -1,20 +1,25 @@
 import { type Clock, systemClock, within } from '@footlight/platform';
 
 interface Options {
-  /** Largest batch. */
+  /** Maximum jobs in a batch. */
   max: number;
-  /** A batch that takes longer probably waits for a lock; the next one then starts. Missing: no limit. */
+  /**
+   * A batch that takes longer probably waits for a lock; the next batch then starts without waiting for it. Missing: no
+   * limit.
+   */
   maxWaitMs?: number;
-  /** Measures maxWaitMs. Default: the system's. */
+  /** Measures maxWaitMs. Default: the system clock. */
   clock?: Clock;
-  /** Calls back when the current callers have added their jobs. Default: after the I/O callbacks of the event loop. */
+  /**
+   * Calls `begin` when the current callers have added their jobs. Default: after the I/O callbacks of the event loop.
+   */
   schedule?: (begin: () => void) => void;
 }
 
 /**
  * Batches the jobs of one iteration of the event loop, because one transaction or query for each of many concurrent
- * callers would cost more than the rest of their work. Jobs keep their order; jobs that arrive during a batch form the
- * next one.
+ * callers would cost more than the rest of their work. Jobs keep their order; jobs that arrive while a batch runs form
+ * the next batch.
  */
 export class BatchQueue<Job> {
   readonly #handle: (jobs: readonly Job[]) => Promise<void>;
@@ -22,13 +27,13 @@ export class BatchQueue<Job> {
   readonly #waiting: Job[] = [];
   #running: Promise<void> | null = null;
 
-  /** @param handle handles one batch; never rejects */
+  /** @param handle handles one batch; must not reject */
   constructor(handle: (jobs: readonly Job[]) => Promise<void>, options: Options) {
     this.#handle = handle;
     this.#options = options;
   }
 
-  /** Waiting jobs (count). */
+  /** Number of waiting jobs. */
   get waiting(): number {
     return this.#waiting.length;
   }
@@ -38,7 +43,7 @@ export class BatchQueue<Job> {
     this.#running ??= this.#run();
   }
 
-  /** Resolves when no job waits and no batch is waited for. */
+  /** Resolves when no job is waiting and the queue waits for no batch. */
   async idle(): Promise<void> {
     await this.#running;
   }

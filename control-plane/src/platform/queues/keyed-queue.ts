@@ -1,14 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** Runs work of one key after earlier work of that key. */
+/** Runs work for a key after earlier work for the same key has ended. */
 export type KeyedQueue = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 
 /**
- * Serializes long reads of one account. Other requests run between two of them: SQLite reads in the event loop, so many
- * long reads of one account that run together would delay all other requests.
+ * Serializes long reads of one account. Other requests run between two of them: SQLite reads block the event loop, so
+ * many long reads of one account in a row would delay all other requests.
  */
 export function createKeyedQueue(): KeyedQueue {
-  /** The last work of each key. Bounded by the open requests. */
+  /** The last work of each key. The number of open requests bounds the map. */
   const last = new Map<string, Promise<unknown>>();
   return async (key, work) => {
     const before = last.get(key);

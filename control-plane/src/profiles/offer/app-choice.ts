@@ -4,8 +4,9 @@ import type { AppListItem } from '@footlight/protocol/rest';
 export type AppChoice = Pick<AppListItem, 'default_profile_id' | 'profile_policy'>;
 
 /**
- * The launch profile of an app without a choice: its own if it prefers or forces one, else the instance's default.
- * @returns null: none; the app's own numbers apply
+ * The launch profile of an app when the person made no choice: the app's own profile if the app prefers or forces one,
+ * otherwise the instance's default.
+ * @returns null: there is no profile, so the app's own numbers apply
  */
 export function profileWithoutChoice(app: AppChoice, globalDefaultId: string | null): string | null {
   const own = app.profile_policy === 'inherit' ? null : app.default_profile_id;
@@ -14,7 +15,7 @@ export function profileWithoutChoice(app: AppChoice, globalDefaultId: string | n
 
 /**
  * Whether an app permits a profile.
- * @param allowList empty: no limit; ignored by an app that forces its profile
+ * @param allowList empty: all profiles are permitted; ignored for an app that forces its profile
  */
 export function permits(app: AppChoice, allowList: readonly string[], profileId: string): boolean {
   if (app.profile_policy === 'force' || allowList.length === 0 || allowList.includes(profileId)) return true;

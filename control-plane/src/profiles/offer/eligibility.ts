@@ -1,21 +1,23 @@
-/** Which rungs and launch profiles a client can play. Pure. Source: docs/quality.md, "Who may use a rung". */
+/** Decides which rungs and launch profiles a client can play. Pure. Source: docs/quality.md, "Who may use a rung". */
 import { DAY_MS } from '@footlight/platform';
 import type { Eligibility, Reason, RungCodec, StreamProfile } from '@footlight/protocol/rest';
 import type { ProbeFacts } from '../../accounts/index.ts';
 import { floorOf } from '../rungs/chain.ts';
 
-/** Time for which a client's failure counts. */
+/** A client's failure counts for this time. */
 export const FAILURE_COUNTS_MS = 30 * DAY_MS;
-/** A display passes from this share of the rung's frame rate on: a 59.94 Hz display shows 60. */
+/**
+ * A display is fast enough from this share of the rung's frame rate. For example, a 59.94 Hz display can show 60 FPS.
+ */
 const REFRESH_TOLERANCE = 0.98;
 
-/** Measurements of a client; null: not measured. */
+/** Measurements of a client; A null field was not measured. */
 export type ClientProbe = Pick<
   ProbeFacts,
   'bandwidth_kbps' | 'rtt_ms' | 'max_decode_height' | 'codecs' | 'display_refresh_hz'
 >;
 
-/** A failure of a device to play; null: not specified. */
+/** A device failed to play something. A null field was not specified. */
 export interface ClientFailure {
   launch_profile_id: string | null;
   stream_profile_id: string | null;
@@ -24,11 +26,11 @@ export interface ClientFailure {
 
 /** Facts for the verdict on a rung. */
 export interface ClientFacts {
-  /** null: never measured, or measurement too old. */
+  /** null: the client was never measured, or the measurement is too old. */
   probe: ClientProbe | null;
   /** Failures that still count. */
   failures: readonly ClientFailure[];
-  /** Codecs of the host; missing before a host is chosen, and then not checked. */
+  /** Codecs of the host. Missing before a host is chosen; then host codecs are not checked. */
   hostCodecs?: readonly RungCodec[];
 }
 
@@ -53,9 +55,9 @@ type JudgedRung = Pick<
 const CODEC_NAMES: Readonly<Record<RungCodec, string>> = { h264: 'H.264', hevc: 'HEVC', av1: 'AV1' };
 
 /**
- * Whether a client can play a rung. Unmeasured values give no hard reason.
- * @returns ineligible with every hard reason; else risky with every soft one; else eligible with none
- * Source: docs/quality.md, "Who may use a rung".
+ * Whether a client can play a rung. A value that was not measured is never a hard reason.
+ * @returns ineligible with all hard reasons; otherwise risky with all soft reasons; otherwise eligible without reasons.
+ *   Source: docs/quality.md, "Who may use a rung".
  */
 export function judgeRung(rung: JudgedRung, facts: ClientFacts): Rating {
   const hard = hardReasons(rung, facts);
@@ -134,8 +136,8 @@ function softReasons(rung: JudgedRung, probe: ClientProbe | null): Reason[] {
 }
 
 /**
- * Whether a client can play a launch profile. The verdict is that of its first rung, but risky when only a later rung
- * works. A failure of the profile itself, or of its floor, makes it ineligible.
+ * Whether a client can play a launch profile. Its verdict is the verdict of its first rung, but risky if only a later
+ * rung works. A recorded failure of the profile itself, or of its floor, makes the profile ineligible.
  * @param chain best rung first, each with its verdict
  */
 export function judgeLaunchProfile(

@@ -14,7 +14,7 @@ import { nominalOf, noteOn, numbersSetFor, recommend, type StreamLimits } from '
 export interface Offers {
   /**
    * Launch profiles for people, with verdicts for the caller's latest device.
-   * @param appId restricts them to those that this app permits; undefined: all
+   * @param appId only profiles that this app permits; undefined: all profiles
    * @throws 404 for an unknown, disabled or not entitled app, for every role
    */
   offer(userId: string, appId: string | undefined): Promise<ProfileOffer>;

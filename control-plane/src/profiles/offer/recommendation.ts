@@ -1,10 +1,10 @@
 import type { Eligibility, ProfileOffer, RatedLaunchProfile, Reason } from '@footlight/protocol/rest';
 import { NEW_APP } from '../../catalog/index.ts';
 
-/** Recommendation for an unmeasured client, which most clients can play. */
+/** Recommended profile for an unmeasured client; most clients can play it. */
 const CONSERVATIVE_ID = '1080p60';
 
-/** A launch profile as the recommendation needs it. */
+/** The fields of a launch profile that the recommendation needs. */
 export interface Candidate {
   id: string;
   eligibility: Eligibility;
@@ -14,9 +14,9 @@ export interface Candidate {
 
 /** Limits of a recommended stream. */
 export interface StreamLimits {
-  /** Throughput of the best host for one session, Mpixel/s; null: unknown, no limit. */
+  /** Throughput of the best host for one session, Mpixel/s; null: the throughput is unknown, so there is no limit. */
   encoderMpixelS: number | null;
-  /** The app's own numbers, each null if not set; null: no app, or none set. */
+  /** The app's own numbers; a number that is not set is null. null: there is no app, or it sets no numbers. */
   app: AppNumbers | null;
 }
 
@@ -28,12 +28,11 @@ interface AppNumbers {
 type LimitCode = 'host_encoder_limited' | 'app_size_limited';
 
 /**
- * Selects the recommended launch profile from the visible ones, best first. A profile beyond the limits is replaced
- * by the best one within them, or by the one with the fewest pixels a second.
- * Pure.
+ * Selects the recommended launch profile from the visible ones, best first. A profile that exceeds the limits is
+ * replaced by the best profile within them or, if there is none, by the one with the fewest pixels per second. Pure.
  * @param measured whether the caller's device has a fresh measurement
- * @returns recommended_id, "" without profiles; limitedBy lists the limits that changed it
- * Source: docs/quality.md, "The recommendation".
+ * @returns recommended_id ("" if there are no profiles), and limitedBy with the limits that changed the recommendation.
+ *   Source: docs/quality.md, "The recommendation".
  */
 export function recommend(
   profiles: readonly Candidate[],
@@ -50,7 +49,8 @@ export function recommend(
   const exceeded = limitsExceeded(unlimited, limits);
   if (exceeded.length === 0) return { recommended_id: unlimited.id, confidence, limitedBy: [] };
   const withVerdict = (wanted: Eligibility) => profiles.filter(({ eligibility }) => eligibility === wanted);
-  // Never an ineligible one, because its launch would be refused. A risky one only if the confidence is low anyway.
+  // An ineligible profile is never recommended, because its launch would be refused. A risky one is recommended only if
+  // the confidence is low anyway.
   const others = [...withVerdict('eligible'), ...(confidence === 'high' ? [] : withVerdict('risky'))];
   const chosen =
     others.find((profile) => limitsExceeded(profile, limits).length === 0) ??
@@ -70,14 +70,14 @@ function limitsExceeded({ nominal }: Candidate, { encoderMpixelS, app }: StreamL
   return exceeded;
 }
 
-/** Megapixels a second. */
+/** Megapixels per second. */
 const mpixelsOf = (size: { width: number; height: number; fps: number }): number =>
   (size.width * size.height * size.fps) / 1e6;
 
 /**
- * The numbers that an administrator set for an app. The record does not say who set a number, so it counts if it
- * differs from a new app's default.
- * @returns null: none
+ * The numbers that an administrator set for an app. The record does not say who set a number, so a number counts as set
+ * if it differs from the default of a new app.
+ * @returns null: no number is set
  */
 export function numbersSetFor(
   app: Pick<typeof NEW_APP, 'default_width' | 'default_height' | 'default_fps' | 'default_bitrate_kbps'>,
@@ -93,7 +93,7 @@ export function numbersSetFor(
   };
 }
 
-/** Numbers of a chain's first rung, advertised but not promised. Zeros for an empty chain. */
+/** Numbers of a chain's first rung, shown to people without a guarantee. All zero for an empty chain. */
 export function nominalOf(
   chain: readonly { width: number; height: number; fps: number; nominal_bitrate_kbps: number }[],
 ): RatedLaunchProfile['nominal'] {

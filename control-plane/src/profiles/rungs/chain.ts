@@ -1,6 +1,6 @@
 import type { ChainWarning, RungCodec } from '@footlight/protocol/rest';
 
-/** A rung as the rules of chains need it. */
+/** The fields of a rung that the rules of chains need. */
 export interface ChainRung {
   id: string;
   codec: RungCodec;
@@ -9,7 +9,10 @@ export interface ChainRung {
   hardware_encoder_required: boolean;
 }
 
-/** Whether a rung is H.264, which every client plays; without one a launch could find no rung. */
+/**
+ * Whether a chain contains an H.264 rung. Every client plays H.264; without such a rung a launch might find no usable
+ * rung.
+ */
 export const hasFloor = (chain: readonly Pick<ChainRung, 'codec'>[]): boolean => floorOf(chain) !== null;
 
 /** The last H.264 rung of a chain, best rung first; null in a chain without one. */
@@ -18,8 +21,8 @@ export function floorOf<Rung extends Pick<ChainRung, 'codec'>>(chain: readonly R
 }
 
 /**
- * The rung of a launch: the first that passes every check, else the last H.264 rung without checks, because a poor
- * picture is better than none; the last rung of a chain without H.264.
+ * The rung of a launch: the first that passes every check, otherwise the last H.264 rung without checks, because a poor
+ * picture is better than none; in a chain without H.264 the last rung.
  * @returns null for a chain without rungs
  */
 export function chooseRung<Rung extends Pick<ChainRung, 'codec'>>(
@@ -33,8 +36,8 @@ export function chooseRung<Rung extends Pick<ChainRung, 'codec'>>(
 }
 
 /**
- * Warnings about a chain, best rung first. Its floor serves when no rung passes, so the floor should come last and
- * need the least.
+ * Warnings about a chain, best rung first. Its floor is used when no rung passes the checks, so the floor should be
+ * last and have the lowest demands.
  */
 export function warnAbout(chain: readonly ChainRung[]): ChainWarning[] {
   const floor = floorOf(chain);
@@ -57,7 +60,7 @@ export function warnAbout(chain: readonly ChainRung[]): ChainWarning[] {
   return warnings;
 }
 
-/** Whether the rung needs less than the floor: bandwidth, decoding, or host. */
+/** Whether the rung demands less than the floor in bandwidth, decoding or host encoding. */
 function demandsLess(rung: ChainRung, floor: ChainRung): boolean {
   return (
     floor.min_offer_bandwidth_kbps > rung.min_offer_bandwidth_kbps ||

@@ -3,7 +3,7 @@ import type { Executor } from '../../platform/database/index.ts';
 import { profileWithoutChoice } from '../offer/app-choice.ts';
 import { loadFirstRungs, loadPolicy } from '../store.ts';
 
-/** Reads the streams that lists of apps show, once. */
+/** Reads in one step the streams that all apps of a list show. */
 export async function loadDisplayStreams(db: Executor): Promise<DisplayStreams> {
   const [firstRungs, { globalDefaultProfileId }] = await Promise.all([loadFirstRungs(db), loadPolicy(db)]);
   return (app) => firstRungs.get(profileWithoutChoice(app, globalDefaultProfileId) ?? '') ?? null;

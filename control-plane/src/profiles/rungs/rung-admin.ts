@@ -14,9 +14,9 @@ type UpdateBody = Body<'streamProfiles.update'>;
 
 /** Administrators' operations on rungs. */
 export interface RungAdmin {
-  /** By id, each with its references. */
+  /** All rungs sorted by id, each with its references. */
   list(): Promise<ListedStreamProfile[]>;
-  /** @throws 409 id taken */
+  /** @throws 409 when the id is taken */
   create(actor: Caller, body: CreateBody): Promise<StreamProfile>;
   /** @throws 404; 409 when a chain would be left without an H.264 rung */
   update(
@@ -24,7 +24,7 @@ export interface RungAdmin {
     id: string,
     patch: UpdateBody,
   ): Promise<StreamProfile & { warnings?: ChainWarning[] }>;
-  /** @throws 404; 409 while a chain lists it or a session recorded it */
+  /** @throws 404; 409 while a chain contains the rung or a session used it */
   remove(actor: Caller, id: string): Promise<void>;
 }
 
@@ -84,7 +84,7 @@ export function createRungAdmin(platform: Platform): RungAdmin {
     async remove(actor, id) {
       const name = await database.transaction(async (tx) => {
         await store.lockProfiles(database, tx);
-        // Before the next query: a launch that holds the rung is adding a session that records it.
+        // Lock before the next query, because a launch with the shared lock may be adding a session that uses the rung.
         await store.lockRung(tx, id);
         const rung = await store.findRung(tx, id);
         if (!rung) throw new ApiError('not_found');
@@ -109,8 +109,8 @@ export function createRungAdmin(platform: Platform): RungAdmin {
 }
 
 /**
- * Checks a rung's new codec against the chains that list it.
- * @returns warnings about them
+ * Checks a rung's new codec against the chains that contain the rung.
+ * @returns warnings about these chains
  * @throws 409 with the chains that would lose their only H.264 rung
  */
 async function judgeNewCodec(tx: Tx, changed: StreamProfile): Promise<ChainWarning[]> {

@@ -5,7 +5,7 @@ import type { Caller } from '../../platform/http/message/contract.ts';
 import type { SessionRow } from '../record.ts';
 import type { Sessions } from '../service.ts';
 
-/** Requests of one session to one endpoint: ten at once, then one in two seconds. */
+/** Limit of requests about one session to one endpoint: a burst of ten, then one every two seconds. */
 const REQUESTS = { capacity: 10, refillEveryMs: 2_000 };
 const RETRY_AFTER_SECS = 2;
 
@@ -13,8 +13,8 @@ const RETRY_AFTER_SECS = 2;
 export type SessionGate = (caller: Caller, id: string) => Promise<SessionRow>;
 
 /**
- * The gate of one endpoint about a session, for its owner and administrators. It checks the rights before the rate, so
- * that strangers cannot use up the owner's rate.
+ * Creates the gate of one endpoint about sessions; owners and administrators may use it. It checks the rights before
+ * the rate, so that strangers cannot use up the owner's rate.
  */
 export function createSessionGate(sessions: Pick<Sessions, 'read'>, clock: Clock): SessionGate {
   const requests = createTokenBuckets(REQUESTS, clock);

@@ -1,4 +1,4 @@
-/** What an administrator may capture, and what a refusal of the host means. Pure. Source: docs/recordings.md. */
+/** Decides what an administrator may capture, and converts refusals of the host. Pure. Source: docs/recordings.md. */
 import type { JsonObject } from '@footlight/protocol';
 import {
   CAPTURE_BUDGET,
@@ -11,13 +11,13 @@ import type { CommandResult } from '../../fleet/index.ts';
 import type { Refusal } from '../launch/refusal.ts';
 import type { SessionRow } from '../record.ts';
 
-/** A body of the operation. */
+/** The request body of the operation. */
 export interface CaptureRequest {
   kind?: string | undefined;
   params?: JsonObject | undefined;
 }
 
-/** Kind and parameters in force, or the first refusal. */
+/** Kind and parameters of the capture, with defaults applied, or the first refusal. */
 export function readOrder({
   kind = '',
   params = {},
@@ -33,7 +33,7 @@ export function readOrder({
   return { order: clampCapture(kind, params, CAPTURE_BUDGET.max_ms) };
 }
 
-/** The host of a session that something can be captured from. */
+/** The host from which a capture of this session can be requested, or the refusal. */
 export function judgeCaptured(
   row: Pick<SessionRow, 'state' | 'host_id'>,
 ): { hostId: string } | { refusal: Refusal } {
@@ -47,7 +47,7 @@ export function judgeAgent(features: readonly string[] | null): Refusal | null {
   return features.includes('capture') ? null : { code: 'capture_unsupported' };
 }
 
-/** @returns null: the host accepted it */
+/** @returns null: the host accepted the command */
 export function judgeAnswer(result: CommandResult): Refusal | null {
   if (result.kind === 'ok') return null;
   if (result.kind !== 'refused') return { code: 'agent_not_connected' };
@@ -66,6 +66,6 @@ export function judgeAnswer(result: CommandResult): Refusal | null {
   }
 }
 
-/** Whether the host may be capturing: also where its answer was lost. */
+/** Whether the host may be capturing; also true when its answer was lost. */
 export const isUnderWay = (result: CommandResult): boolean =>
   result.kind === 'ok' || result.kind === 'timeout' || (result.kind === 'not_connected' && result.sent);

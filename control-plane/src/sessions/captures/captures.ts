@@ -16,7 +16,7 @@ import {
 } from './capture-rules.ts';
 
 export interface Captures {
-  /** Orders a capture from the host of a running session. @throws ApiError with the first refusal */
+  /** Requests a capture from the host of a running session. @throws ApiError with the first refusal */
   capture(
     actorUserId: string,
     sessionId: string,
@@ -24,7 +24,7 @@ export interface Captures {
   ): Promise<Success<'admin.sessions.capture'>>;
 }
 
-/** Orders captures from the hosts of running sessions. Their results arrive as events of the sessions. */
+/** Requests captures from the hosts of running sessions. The results arrive as events of these sessions. */
 export function createCaptures(
   { activity, clock, database, random }: Platform,
   { agents, links }: { agents: Agents; links: Links },

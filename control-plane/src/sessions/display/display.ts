@@ -1,4 +1,4 @@
-/** Sizes of a running session: validation of a change, and sizes in an agent's metrics. Pure. */
+/** Validates changes of a running session's sizes, and reads the sizes in an agent's metrics. Pure. */
 import type { SessionMetrics } from '@footlight/protocol/agent';
 import type { Body, SessionStream } from '@footlight/protocol/rest';
 import type { SessionsTable } from '../../platform/database/tables/sessions.ts';
@@ -11,27 +11,30 @@ type LaunchSize = Pick<SessionsTable, 'stream_width' | 'stream_height'>;
 
 /** Size of the picture as the agent reported it; a missing member was not reported. */
 export interface ObservedDisplay {
-  /** Pixels; missing: the launch size. */
+  /** Pixels; missing: the size is the launch size. */
   width?: number;
   height?: number;
-  /** pinned: by a request. auto: the rate control may change it. */
+  /** pinned: a request set the size. auto: the rate control may change the size. */
   owner?: 'auto' | 'pinned';
   external_resize_supported?: boolean;
 }
 
-/** Most pending size changes of one session. All sessions of a host share the link's pending commands. */
+/**
+ * Maximum pending size changes of one session, because all sessions of a host share the limit of the link's pending
+ * commands.
+ */
 const MAX_PENDING_CHANGES = 8;
 const MIN_RENDER_PX = 16;
 const MIN_UI_SCALE = 1;
 const MAX_UI_SCALE = 3;
 
-/** Whether the change names a size of the picture, not only of the display. */
+/** Whether the change contains a picture size, not only a display size. */
 export const asksForPicture = ({ stream_width, stream_height }: DisplayChange): boolean =>
   stream_width !== undefined || stream_height !== undefined;
 
 /**
- * Whether a change of sizes is sent to the session's host.
- * @param now.display last report of the agent; undefined: none yet
+ * Decides whether a change of sizes may be sent to the session's host.
+ * @param now.display last report of the agent; undefined: it has reported nothing yet
  * @param now.pending changes of this session that the host has not answered (count)
  */
 export function judgeDisplayChange(
@@ -76,7 +79,8 @@ function renderProblem(name: string, value: number | undefined, launch: number):
 }
 
 /**
- * The picture after the host made this change. A size other than the launch size is pinned; the launch size unpins.
+ * The picture after the host made this change. A size other than the launch size is pinned; the launch size ends the
+ * pinning.
  */
 export function pictureAfter(
   launch: LaunchSize,
@@ -98,7 +102,7 @@ export function displayOf(metrics: SessionMetrics['metrics']): ObservedDisplay {
   };
 }
 
-/** The external_* members of a stream; empty before the agent has reported a size. */
+/** The external_* fields of a stream record; empty until the agent has reported a size. */
 export function displayRecord(
   launch: LaunchSize,
   display: ObservedDisplay | undefined,

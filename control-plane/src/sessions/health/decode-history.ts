@@ -1,5 +1,5 @@
 /**
- * What a session proves about its device: that it cannot decode the rung, or that it can after all.
+ * Derives from a session whether its device cannot decode the rung, or can decode it despite an earlier failure.
  *
  * Pure; never throws. Source: docs/sessions.md, "Health".
  */
@@ -7,18 +7,21 @@ import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import type { ViewerSecond } from '../../telemetry/index.ts';
 import type { JudgedSecond } from './viewer-health.ts';
 
-/** Time in all, ms, of the seconds that came from the session's own device. */
+/** Total times (ms) from the seconds that the session's own device reported. */
 export interface DecodeCount {
-  /** Spent in client_decode_degrading. */
+  /** Time in the state client_decode_degrading. */
   readonly degradedMs: number;
   readonly smoothMs: number;
-  /** The device said that it cannot decode the codec at all. */
+  /** The device reported that it cannot decode the codec at all. */
   readonly isUnsupported: boolean;
 }
 
 export const NOTHING_COUNTED: DecodeCount = { degradedMs: 0, smoothMs: 0, isUnsupported: false };
 
-/** fail: the device cannot decode the rung. forget: it can, so a failure of an earlier session counts no longer. */
+/**
+ * fail: the device cannot decode the rung. forget: the device can decode the rung, so a failure of an earlier session
+ * no longer counts.
+ */
 export type DecodeOutcome = 'fail' | 'forget';
 
 const FAILED_AFTER_MS = 60 * SECOND_MS;
@@ -26,7 +29,8 @@ const FORGOTTEN_AFTER_MS = 5 * MINUTE_MS;
 
 /**
  * Adds one second of the session's device.
- * @param isOverridden the network has a verdict of its own, so the session is not in client_decode_degrading
+ * @param isOverridden the verdict on the network is shown instead, so the session does not count as
+ *   client_decode_degrading
  */
 export function countSecond(
   count: DecodeCount,
@@ -42,7 +46,7 @@ export function countSecond(
   };
 }
 
-/** @param stored what this session stored already; null: nothing */
+/** @param stored outcome that this session has already stored; null: none */
 export function decideOutcome(count: DecodeCount, stored: DecodeOutcome | null): DecodeOutcome | null {
   if (stored === 'fail') return null;
   if (count.isUnsupported || count.degradedMs >= FAILED_AFTER_MS) return 'fail';

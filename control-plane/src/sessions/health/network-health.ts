@@ -3,12 +3,12 @@
  *
  * no verdict ──► healthy ◄── above the floor, from every state
  *
- * At the floor without a break: 30 s network_degrading ──► 90 s abr_at_floor ──► 180 s watched: unsustainable.
- * Only time between two samples counts. A gap, or a sample without a rate, resets the count and the verdict, because
- * an unmeasured path is no proof of a bad one.
+ * Uninterrupted time at the floor: 30 s network_degrading ──► 90 s abr_at_floor ──► 180 s watched: unsustainable. Only
+ * time between two samples counts. A gap, or a sample without a rate, resets the time and the verdict, because a path
+ * that was not measured must not count as bad.
  *
- * Pure, and allocates only at the floor. Instants are milliseconds on the monotonic clock.
- * Source: docs/sessions.md, "Health".
+ * Pure, and allocates only at the floor. Times are milliseconds on the monotonic clock. Source: docs/sessions.md,
+ * "Health".
  */
 
 import { SECOND_MS } from '@footlight/platform';
@@ -27,34 +27,35 @@ const AT_FLOOR: readonly { state: NetworkState; afterMs: number; watched: boolea
   { state: 'network_degrading', afterMs: 30 * SECOND_MS, watched: false },
 ];
 /**
- * A longer distance between two samples is a gap. Samples come once in a heartbeat interval, so three are missing.
+ * A longer time between two samples is a gap. A sample is sent once per heartbeat interval, so in a gap three are
+ * missing.
  */
 export const MAX_SAMPLE_GAP_MS = 3 * HEARTBEAT_INTERVAL_MS;
 
 export interface NetworkHealth {
-  /** null: no verdict. */
+  /** null: there is no verdict. */
   readonly state: NetworkState | null;
-  /** A short phrase; null where the state needs no reason. */
+  /** A short phrase; null: the state needs no reason. */
   readonly reason: string | null;
-  /** Time at the floor up to the newest sample; null: not at the floor. */
+  /** Time at the floor up to the newest sample; null: the rate is above the floor. */
   readonly atFloor: { readonly sampledAt: number; readonly forMs: number; readonly watchedMs: number } | null;
 }
 
 /** Rates in kbit/s. */
 export interface RateSample {
-  /** null: not measured, as without rate control. */
+  /** null: not measured, for example without rate control. */
   setpointKbps: number | null;
-  /** Floor in force at the sample; null: unknown. */
+  /** Floor that applied at the time of the sample; null: unknown. */
   floorKbps: number | null;
   launchKbps: number;
-  /** Start of the unbroken time with a connected viewer's peer connection; null: no viewer. */
+  /** Start of the unbroken time with a connected viewer's peer connection; null: no viewer is connected. */
   watchedSinceMs: number | null;
 }
 
 export const NOTHING_KNOWN: NetworkHealth = { state: null, reason: null, atFloor: null };
 const HEALTHY: NetworkHealth = { state: 'healthy', reason: null, atFloor: null };
 
-/** The verdict after one more sample. */
+/** Returns the verdict after one more sample. */
 export function judgeSample(before: NetworkHealth, sample: RateSample, now: number): NetworkHealth {
   const { setpointKbps, floorKbps, launchKbps, watchedSinceMs } = sample;
   if (setpointKbps === null || floorKbps === null) return NOTHING_KNOWN;

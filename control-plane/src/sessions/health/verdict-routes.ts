@@ -5,10 +5,10 @@ import type { Telemetry } from '../../telemetry/index.ts';
 import { createSessionGate } from '../access/session-gate.ts';
 import type { Sessions } from '../service.ts';
 
-/** The ring of a host holds no more of a session, so nothing is kept for a verdict about an earlier time. */
+/** Length of the recording ring on a host. For a verdict about an earlier time there is nothing to record. */
 const RING_MS = MINUTE_MS;
 
-/** Registers the routes that say what limited a session. */
+/** Registers the routes that report what limited a session. */
 export function registerVerdictRoutes(
   server: Server,
   sessions: Sessions,
@@ -23,8 +23,8 @@ export function registerVerdictRoutes(
 
   server.handle('admin.sessions.verdict', async ({ caller, params, query }) => {
     const body = await telemetry.verdict(await sessions.read(caller, params.id), query);
-    // An administrator who asks for a verdict looks into a present fault, so the last minute is kept before it is
-    // overwritten.
+    // An administrator who requests a verdict probably investigates a current fault, so the last minute is recorded
+    // before the ring overwrites it.
     const isBad = body.verdict !== 'nominal' && body.verdict !== 'unknown';
     if (isBad && clock.nowMs() - body.window.to_ms < RING_MS)
       void recordings.freezeOnce(params.id, 'verdict', caller.userId);

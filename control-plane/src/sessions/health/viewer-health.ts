@@ -1,15 +1,15 @@
 /**
- * Verdict on the viewer's device, from the seconds that its player reports.
+ * Computes the verdict on the viewer's device from the seconds that its player reports.
  *
  *     none ──20 s decode_degrading or client_unsupported──► client_decode_degrading
  *     none ──20 s presentation_degrading──► client_presentation_degrading
  *     both ──30 s smooth──► none, and either ──20 s of the other──► the other
  *
- * A second of another kind ends a run. Hidden seconds neither count nor end one. A gap ends run and verdict, because an
- * unmeasured device is no proof of a bad one.
+ * A second of another kind ends a run. Hidden seconds are ignored. A gap ends the run and the verdict, because a device
+ * that was not measured must not count as bad.
  *
- * Pure; never throws. Times are milliseconds of the viewer's clock; only their differences are used.
- * Source: docs/sessions.md, "Health".
+ * Pure; never throws. Times are milliseconds of the viewer's clock; only their differences are used. Source:
+ * docs/sessions.md, "Health".
  */
 import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import type { ClientHealth, HealthState } from '@footlight/protocol/telemetry';
@@ -20,13 +20,13 @@ export type ViewerState = Extract<HealthState, 'client_decode_degrading' | 'clie
 type Kind = 'decode' | 'presentation' | 'smooth';
 
 export interface ViewerHealth {
-  /** null: no verdict. */
+  /** null: there is no verdict. */
   readonly state: ViewerState | null;
-  /** In the viewer's words; null: it gave none, or there is no verdict. */
+  /** Text from the viewer; null: the viewer sent no reason, or there is no verdict. */
   readonly reason: string | null;
-  /** Visible time of one kind without a break; null: none. */
+  /** Current run: uninterrupted visible time of one kind; null: there is no run. */
   readonly run: { readonly kind: Kind; readonly ms: number } | null;
-  /** Time of the newest second; null: none. */
+  /** Time of the newest second; null: no second was reported. */
   readonly newestMs: number | null;
   /** The newest second was hidden. */
   readonly isHidden: boolean;
@@ -42,9 +42,14 @@ export const UNWATCHED: ViewerHealth = {
 
 const DEGRADED_AFTER_MS = 20 * SECOND_MS;
 const CLEARED_AFTER_MS = 30 * SECOND_MS;
-/** A longer distance between two seconds, or between two posts, is a gap: players post every 5 s, so three are missing. */
+/**
+ * A longer time between two seconds, or between two posts, is a gap. Players post every 5 s, so in a gap three posts
+ * are missing.
+ */
 export const MAX_VIEWER_GAP_MS = 15 * SECOND_MS;
-/** Players keep two minutes of unanswered seconds and repeat them. An older one comes from a clock that was set back. */
+/**
+ * Players keep two minutes of unanswered seconds and repeat them. An older second comes from a clock that was set back.
+ */
 export const MAX_REPEATED_MS = 2 * MINUTE_MS;
 
 const KINDS: Readonly<Record<Exclude<ClientHealth, 'backgrounded_or_hidden'>, Kind>> = {
@@ -61,13 +66,13 @@ const STATES: Readonly<Record<Exclude<Kind, 'smooth'>, ViewerState>> = {
 
 export interface JudgedSecond {
   health: ViewerHealth;
-  /** The verdict that was in force in that second; null: none. */
+  /** The verdict during this second; null: there was none. */
   during: ViewerState | null;
-  /** Visible time that the second proves, ms, at most 1,000; 0 for a hidden or repeated second. */
+  /** Visible time that the second adds, ms, at most 1,000; 0 for a hidden or repeated second. */
   provedMs: number;
 }
 
-/** The verdict after one more second. Call it with the seconds of a post in order of their times. */
+/** Returns the verdict after one more second. Call this with the seconds of a post in the order of their times. */
 export function judgeSecond(known: ViewerHealth, second: Omit<ViewerSecond, 'deviceKey'>): JudgedSecond {
   const { tsMs, health } = second;
   const isRepeat =
@@ -87,12 +92,15 @@ export function judgeSecond(known: ViewerHealth, second: Omit<ViewerSecond, 'dev
 }
 
 /**
- * The state after the viewer has gone, or was silent for longer than a gap: only the time that identifies repeated
- * seconds.
+ * The state after the viewer disconnected, or reported nothing for longer than a gap. It keeps only the time that
+ * identifies repeated seconds.
  */
 export const withoutViewer = ({ newestMs }: ViewerHealth): ViewerHealth => ({ ...UNWATCHED, newestMs });
 
-/** Whether a second follows the known ones without a gap. A hidden page may be silent: browsers slow its timers down. */
+/**
+ * Whether a second follows the known ones without a gap. A hidden page may report nothing for longer, because browsers
+ * slow down its timers.
+ */
 function isContinued({ newestMs, isHidden }: ViewerHealth, tsMs: number): boolean {
   if (newestMs === null || tsMs < newestMs) return false;
   return isHidden || tsMs - newestMs <= MAX_VIEWER_GAP_MS;
@@ -108,7 +116,7 @@ function verdictOf(
       ? { state: null, reason: null }
       : { state: before.state, reason: before.reason };
   const state = STATES[run.kind];
-  // The reason stays that of the first verdict: followers are told of changes, not of every second.
+  // Keep the reason of the first verdict, because followers are notified of changes, not of every second.
   if (run.ms < DEGRADED_AFTER_MS || before.state === state)
     return { state: before.state, reason: before.reason };
   return { state, reason };

@@ -1,9 +1,9 @@
 /**
- * Processes the samples that viewers report about their devices: the verdict that a session shows, and what its own
- * device proved.
+ * Processes the samples that viewers report about their devices: the verdict that a session shows, and the decode
+ * history of its own device.
  *
- * Kept in memory until the session ends, so a restart of the control plane begins the counts again. Owner: the sessions
- * service.
+ * Kept in memory until the session ends, so after a restart of the control plane the counts start again at zero. The
+ * sessions service owns this state.
  */
 import { findDeviceKey } from '../../accounts/index.ts';
 import type { Caller } from '../../platform/http/message/contract.ts';
@@ -24,9 +24,9 @@ import { decideOutcome } from './decode-history.ts';
 type Reporter = Pick<Caller, 'userId' | 'deviceId'>;
 
 /**
- * Adds seconds of a viewer to a running session, and stores what they prove. Only its owner can watch a session, so
- * samples from administrators are ignored.
- * @throws where the database fails; the next report tries again
+ * Adds seconds of a viewer to a running session, and stores the resulting decode outcome. Only its owner can watch a
+ * session, so samples from administrators are ignored.
+ * @throws when the database fails; the next report retries
  */
 export type ViewerWatch = (
   caller: Reporter,
@@ -40,7 +40,7 @@ export function createViewerWatch(platform: Platform, live: LiveSessions): Viewe
   return async (caller, session, seconds) => {
     if (seconds.length === 0 || caller.userId !== session.user_id) return;
     const isOwn = await ownSeconds(caller, session, seconds);
-    // After the read, during which the session may have ended.
+    // Look up the session after the read, because it may have ended during the read.
     const known = live.get(session.id);
     if (known?.state !== 'running') return;
     const isShown = live.viewed(known, seconds, isOwn, clock.monotonicMs());
@@ -53,8 +53,8 @@ export function createViewerWatch(platform: Platform, live: LiveSessions): Viewe
   };
 
   /**
-   * Which seconds the session's own device measured. The token of the report names its device; the key in a second must
-   * agree, and decides where the token has none.
+   * Returns which seconds the session's own device measured. The report's token names a device, and the device key in a
+   * second must match it. If the token names no device, the key alone decides.
    */
   async function ownSeconds(
     { deviceId }: Reporter,
@@ -71,13 +71,13 @@ export function createViewerWatch(platform: Platform, live: LiveSessions): Viewe
     return ({ deviceKey }) => (deviceKey === null ? deviceId !== null : deviceKey === key);
   }
 
-  /** Writes only what changes the outcome. */
+  /** Stores the outcome, if it has changed. */
   async function storeOutcome(known: LiveSession, key: DecodeKey, createdAtMs: number): Promise<void> {
     const { decode } = known;
     const before = decode.stored;
     const outcome = decideOutcome(decode.count, before);
     if (outcome === null) return;
-    // Set before the write, so that a second report does not write the same.
+    // Set the outcome before the write, so that a concurrent report does not write the same outcome.
     decode.stored = outcome;
     try {
       if (outcome === 'fail') await storeClientFailure(database.db, key, clock.nowMs());
@@ -89,7 +89,10 @@ export function createViewerWatch(platform: Platform, live: LiveSessions): Viewe
   }
 }
 
-/** The key of a session's decode history; null: launched without a device or a rung, so no launch would read it. */
+/**
+ * The key of a session's decode history; null: the session was launched without a device or a rung, so no later launch
+ * would read the history.
+ */
 function decodeKeyOf(session: SessionRow): DecodeKey | null {
   const { device_id, profile_id, stream_profile_id, stream_codec } = session;
   if (device_id === null || profile_id === null || stream_profile_id === null) return null;

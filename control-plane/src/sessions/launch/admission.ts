@@ -14,7 +14,7 @@ import type { AdmittedLaunch, BenchTerms, LaunchRequest } from './stages.ts';
 
 /** Facts that a launch reads before its transaction. */
 export interface LaunchFacts {
-  /** null: unknown or disabled app. */
+  /** null: the app is unknown or disabled. */
   app: LaunchApp | null;
   /** null: the app is no tile. */
   parent: LaunchApp | null;
@@ -26,17 +26,22 @@ export interface LaunchFacts {
     micCaptureEnabled: boolean;
     flightRecorderEnabled: boolean;
   };
-  /** Host of the user's most recently used home of the app that owns homes; null = no home. */
+  /**
+   * Host with the user's most recently used home for this app or, for a tile, its parent; null: the user has no home.
+   */
   homeHostId: string | null;
-  /** Whether that host comes first among suitable ones. */
+  /** Whether this host is preferred among the suitable hosts. */
   prefersHomeHost: boolean;
-  /** Hosts to which no command could be delivered a moment ago. */
+  /** Hosts to which a command recently could not be delivered. */
   unreachable: ReadonlySet<string>;
 }
 
 const NOT_ENTITLED: Refusal = { code: 'forbidden', message: 'You are not entitled to this app.' };
 
-/** An app with the owner of its runtime, resources and home: a tile's parent, else the app itself. */
+/**
+ * An app with the owner of its runtime, resources and home. The owner of a tile is its parent; any other app owns
+ * itself.
+ */
 interface OwnedApp {
   app: LaunchApp;
   owner: LaunchApp;
@@ -46,7 +51,7 @@ export interface RunnableApp extends OwnedApp {
   runtime: MergedRuntime;
 }
 
-/** @param app null: unknown or disabled. @param parent null: the app is no tile */
+/** @param app null: the app is unknown or disabled. @param parent null: the app is no tile */
 export function admitApp(app: LaunchApp | null, parent: LaunchApp | null): OwnedApp | Refused {
   if (app === null) return { refusal: { code: 'not_found', message: 'There is no such app.' } };
   if (parent === null || parent.enabled) return { app, owner: parent ?? app };
@@ -62,7 +67,10 @@ export function admitRuntime({ app, owner }: OwnedApp): RunnableApp | Refused {
   return { refusal: { code: 'conflict', message } };
 }
 
-/** A home serves one session. @param others sessions of the user that hold homes, without the asking one */
+/**
+ * Refuses a home that another session uses, because a home can serve only one session. @param others the user's other
+ * sessions that use homes
+ */
 export function refuseHeldHome(
   homeAppId: string | null,
   others: readonly Pick<QuotaSession, 'id' | 'home_app_ids'>[],
@@ -71,7 +79,7 @@ export function refuseHeldHome(
   return holder ? { code: 'home_in_use', session_id: holder.id } : null;
 }
 
-/** @param provider of the existing or future home; null: no path for a home can be formed */
+/** @param provider provider of the existing or new home; null: no path for a home can be built */
 export function refuseHomeProvider(
   provider: HomeSpec['provider'] | null,
   { runtime }: MergedRuntime,
@@ -83,7 +91,7 @@ export function refuseHomeProvider(
   return { code: 'conflict', message };
 }
 
-/** The checks without locks, up to the home of a tile's parent. */
+/** Runs the checks that need no locks. */
 export function admit(facts: LaunchFacts, request: LaunchRequest): AdmittedLaunch | Refused {
   const { choice } = facts;
   const { body, terms } = request;
@@ -91,7 +99,7 @@ export function admit(facts: LaunchFacts, request: LaunchRequest): AdmittedLaunc
   if ('refusal' in found) return found;
   const { app, owner } = found;
   const { bench } = terms;
-  // A measurement needs no entitlement, and its rung is given.
+  // A bench launch needs no entitlement, and its rung is already chosen.
   if (bench === null && !facts.entitled) return { refusal: NOT_ENTITLED };
   const chosen = bench === null ? chooseProfile({ ...choice, app }, body) : { profile: null };
   if ('refusal' in chosen) return chosen;
@@ -135,7 +143,10 @@ export function admit(facts: LaunchFacts, request: LaunchRequest): AdmittedLaunc
   };
 }
 
-/** The app of a measurement: no home, and a picture that moves all over and fills frame rate and bitrate. */
+/**
+ * Runtime of a bench session: without a home, and with a picture that changes everywhere, so that it needs the full
+ * frame rate and bitrate.
+ */
 function benchRuntime(runtime: MergedRuntime, { rung, bitrateKbps }: BenchTerms): MergedRuntime {
   return {
     ...runtime,
@@ -158,21 +169,21 @@ export interface LockedFacts {
   /** null: the account was deleted. */
   maxConcurrentSessions: number | null;
   disabled: boolean;
-  /** Read again, with the rows locked. */
+  /** Entitlement, read again with the rows locked. */
   entitled: boolean;
-  /** Whether the device of the sign-in still exists; true for a sign-in without a device. */
+  /** Whether the device of the sign-in still exists; true if the sign-in has no device. */
   deviceExists: boolean;
-  /** Sessions of the user that count for the quota. */
+  /** Number of the user's sessions that count for the quota. */
   sessions: number;
-  /** Sessions of the user that hold homes. */
+  /** The user's sessions that use homes. */
   homes: readonly Pick<QuotaSession, 'id' | 'home_app_ids'>[];
 }
 
-/** The checks with the user's row locked: account, entitlement, quota, home. @returns null: all passed */
+/** Runs the checks with the user's row locked: account, entitlement, quota, home. @returns null: all checks passed */
 export function admitLocked(launch: AdmittedLaunch, facts: LockedFacts): Refusal | null {
   const isEntitled = facts.entitled || launch.terms.bench !== null;
   if (facts.maxConcurrentSessions === null || !isEntitled) return NOT_ENTITLED;
-  // The account was disabled after admission; its sessions were stopped without this one.
+  // The account was disabled after admission. Its sessions were stopped then, but this one did not exist yet.
   if (facts.disabled) return { code: 'forbidden', message: 'The account is disabled.' };
   // The sign-in was revoked with its device after admission.
   if (!facts.deviceExists) return { code: 'unauthorized' };
@@ -180,6 +191,6 @@ export function admitLocked(launch: AdmittedLaunch, facts: LockedFacts): Refusal
   return refuseHeldHome(homeAppOf(launch), facts.homes);
 }
 
-/** The app whose home the session holds; null: none. */
+/** The app whose home the session uses; null: it uses no home. */
 export const homeAppOf = ({ runtime, owner }: Pick<RunnableApp, 'runtime' | 'owner'>): string | null =>
   runtime.managed_home ? owner.id : null;

@@ -1,14 +1,16 @@
-/** Apps and presets as a launch needs them. */
+/** Reads the apps and presets that launches need. */
 import { type AppFields, type AppRow, toFields, toPresetFields } from '../../catalog/index.ts';
 import { loadRequiredImages, type RequiredImage } from '../../images/index.ts';
 import type { Executor } from '../../platform/database/index.ts';
 import { imageName, type PresetFacts } from '../app-spec.ts';
 
-/** An app as a launch needs it. */
+/** An app with the fields that a launch needs. */
 export interface LaunchApp extends AppFields {
   id: string;
   preset: PresetFacts | null;
-  /** The catalog image that a host must hold first; null: none, or hosts fetch it on demand. */
+  /**
+   * The catalog image that a host must have before the launch; null: the app needs none, or hosts fetch it on demand.
+   */
   required_image: RequiredImage | null;
 }
 
@@ -31,7 +33,7 @@ export async function loadLaunchApps(db: Executor, ids: readonly string[]): Prom
   return new Map(apps.map((app) => [app.id, { ...app, required_image: images.get(nameOf(app)) ?? null }]));
 }
 
-/** Enabled apps of this name, the oldest first. */
+/** Enabled apps with this name, the oldest first. */
 export async function loadEnabledAppsNamed(db: Executor, name: string): Promise<LaunchApp[]> {
   const rows = await db
     .selectFrom('apps')

@@ -1,4 +1,4 @@
-/** Sessions that measure encoders. Source: docs/quality.md, "Encoder certification". */
+/** Launches sessions that measure encoders. Source: docs/quality.md, "Encoder certification". */
 
 import { BENCH_USER_ID } from '../../platform/database/migrations/0001-first/certification.ts';
 import { ApiError } from '../../platform/errors.ts';
@@ -10,7 +10,7 @@ import type { Launcher } from './launch.ts';
 import type { BenchTerms, BookedLaunch, LaunchTerms } from './stages.ts';
 
 export interface BenchLaunch {
-  /** Name of the app that draws. */
+  /** Name of the app that draws the test picture. */
   appName: string;
   host: { id: string; node_name: string; features: readonly string[] };
   gpuIndex: number;
@@ -18,7 +18,8 @@ export interface BenchLaunch {
 }
 
 /**
- * Refusals of a launch that all mean the same to the caller of a measurement: not possible now, or not on this host.
+ * Refusals of a launch that become `conflict` for the caller of a measurement: the measurement is not possible now, or
+ * not on this host.
  */
 const CONFLICTS: ReadonlySet<string> = new Set([
   'no_host_available',
@@ -26,12 +27,12 @@ const CONFLICTS: ReadonlySet<string> = new Set([
   'session_quota_exceeded',
 ]);
 
-/** @returns launches a measurement on its host; it books one slot */
+/** @returns a function that launches a measurement on its host; the session books one slot */
 export function createBenchLauncher(
   { database }: Pick<Platform, 'database'>,
   deps: {
     launcher: Launcher;
-    /** Starts the commands of a launched session. */
+    /** Starts sending the commands of a launched session. */
     begin(booked: BookedLaunch, actorUserId: string | null): Promise<unknown>;
   },
 ): (request: BenchLaunch, actorUserId: string) => Promise<{ sessionId: string; token: string }> {
@@ -62,7 +63,7 @@ export function createBenchLauncher(
   };
 }
 
-/** The first app with a runtime that the host has: a fleet may need one of each. */
+/** The first app whose runtime the host supports. A fleet may need one app per runtime. */
 function appFor(apps: readonly LaunchApp[], { features }: BenchLaunch['host']): LaunchApp | undefined {
   return apps.find((app) => {
     if (app.parent_app_id !== null) return false;

@@ -1,4 +1,4 @@
-/** What a booking writes: sessions, and the explanations of their placement. */
+/** Writes of a booking: sessions, and the explanations of their placement. */
 import type { Placement } from '@footlight/protocol/rest';
 import { lockRows, type Tx, toJson } from '../../platform/database/index.ts';
 import type { SessionsTable } from '../../platform/database/tables/sessions.ts';
@@ -7,12 +7,13 @@ import { dropNewHome } from '../../storage/index.ts';
 import { releaseSlots } from '../placement/slots-store.ts';
 
 /**
- * Undoes a booking that was not announced to anybody.
- * @throws ApiError 503 when the session was stopped meanwhile, for example with its account; nothing is taken back then
+ * Undoes a booking that was not announced yet.
+ * @throws ApiError 503 when the session was stopped in the meantime, for example because its account was disabled; the
+ *   booking then stays
  */
 export async function withdrawSession(tx: Tx, row: SessionsTable): Promise<void> {
   const { id, gpu_id, host_id, home_app_id, user_id } = row;
-  // GPU, home, session (docs/database.md, "Lock order").
+  // Lock order: GPU, home, session (docs/database.md, "Lock order").
   if (gpu_id !== null) await lockRows(tx, { gpus: [gpu_id] });
   if (host_id !== null && home_app_id !== null)
     await dropNewHome(tx, { userId: user_id, appId: home_app_id, hostId: host_id }, row.created_at);

@@ -1,7 +1,7 @@
 /**
- * From admitted to booked launches, for a batch in one transaction. Each launch takes a GPU's encode slots, its home
- * and its row in arrival order, as if it were alone; reads and writes are batched. admission.ts and placement.ts make
- * the decisions. A preview takes the same decisions without locks and writes.
+ * Turns admitted launches into booked ones, for a batch in one transaction. In arrival order, each launch gets a GPU's
+ * encode slots, its home and its row, as if it were the only one; reads and writes are batched. admission.ts and
+ * placement.ts make the decisions. A preview makes the same decisions without locks and writes.
  */
 
 import type { Random } from '@footlight/platform';
@@ -36,12 +36,12 @@ import type { Refusal } from './refusal.ts';
 import { assignmentOf, sessionRow } from './session-row.ts';
 import type { AdmittedLaunch, BookedLaunch, ChosenGpu, PlacedLaunch } from './stages.ts';
 
-/** Attempts at placing before the fleet counts as exhausted. */
+/** Maximum attempts to place a launch; then the fleet counts as full. */
 export const MAX_ATTEMPTS = 50;
 
 /**
- * GPUs that a batch reads first, in addition to one per launch. A concurrent transaction may hold one GPU, and
- * there are fewer than 32 such transactions.
+ * GPUs that a batch reads first, in addition to one per launch. Each concurrent transaction may have locked one GPU,
+ * and there are fewer than 32 such transactions.
  */
 const FIRST_READ = 32;
 
@@ -55,13 +55,13 @@ export interface BookingDeps {
 /** Result of a booking for one launch. */
 export type BookingOutcome =
   | { kind: 'booked'; booked: BookedLaunch }
-  /** No GPU can take the launch. */
+  /** No GPU can serve the launch. */
   | { kind: 'unplaced'; refusal: Refusal; explanation: Placement }
-  /** explanation null: refused before the choice of a GPU. */
+  /** explanation null: the launch was refused before the choice of a GPU. */
   | { kind: 'refused'; refusal: Refusal; explanation: Placement | null }
   /**
-   * Another transaction holds a row that this launch needs, or an earlier launch of the same user in this batch may
-   * take it. Only a pass that waits for the locks can decide.
+   * Another transaction has locked a row that this launch needs, or an earlier launch of the same user in this batch
+   * may use the resource. Only a pass that waits for the locks can decide.
    */
   | { kind: 'contended' }
   /** The rung was deleted after it was read. */
@@ -69,7 +69,7 @@ export type BookingOutcome =
 
 /**
  * @param wait false: skip rows that others have locked; true: wait for them, and a refusal is final
- * @returns one outcome each, in order; the transaction does all of it or nothing
+ * @returns one outcome per launch, in the same order; the transaction stores all of them or none
  */
 export async function bookLaunches(
   deps: BookingDeps,
@@ -78,14 +78,14 @@ export async function bookLaunches(
   wait: boolean,
   nowMs: number,
 ): Promise<BookingOutcome[]> {
-  // The launches can fill this many of the best GPUs, and the next best has still been read.
+  // Read enough GPUs that, even if each launch fills one of the best GPUs, the next best is still known.
   const booking = new Booking(deps, tx, tx, nowMs, FIRST_READ + launches.length);
   const placed = await booking.decide(launches, wait);
   await booking.write(tx, placed);
   return launches.map((launch) => booking.outcomes.get(launch) ?? { kind: 'contended' });
 }
 
-/** Result of a booking that is not made. Judges the whole fleet, including hosts without a GPU. */
+/** Computes the result of a booking without making it. It judges the whole fleet, including hosts without a GPU. */
 export async function previewBooking(
   deps: BookingDeps,
   launch: AdmittedLaunch,
@@ -139,8 +139,8 @@ class Booking {
       const placed = await this.#serve(choice);
       if (placed !== null) passed.push(placed);
     }
-    // SQLite's transaction holds the only write lock, so no other transaction can hold what this one lacks. Slots
-    // that a launch of this batch gave back may be enough for another.
+    // SQLite's transaction has the only write lock, so no other transaction can block a launch there. But if a launch
+    // of this batch was rejected, its freed slots may be enough for another launch.
     const isFinal = this.#tx === null || ((wait || database.dialect === 'sqlite') && !this.#hasRejected);
     for (const [launch, outcome] of unplaced)
       this.outcomes.set(launch, isFinal ? outcome : { kind: 'contended' });
@@ -220,7 +220,7 @@ class Booking {
     return { chosen, unplaced };
   }
 
-  /** @returns missed: launches that did not get their chosen GPU */
+  /** @returns missed: launches whose chosen GPU could not be booked */
   async #book(chosen: ChosenGpu[]): Promise<{ taken: ChosenGpu[]; missed: AdmittedLaunch[] }> {
     const { database, placement } = this.#deps;
     const rungIds = [...new Set(chosen.flatMap(({ launch }) => rungsInReach(launch)))];
@@ -230,7 +230,7 @@ class Booking {
         this.#db,
         chosen.map(({ gpu }) => gpu),
       ),
-      // A deletion of a rung counts its sessions first; with the rung locked it waits for these.
+      // Lock the rungs: a deletion of a rung counts its sessions, and now waits until these sessions are stored.
       this.#tx === null ? rungIds : lockRungsShared(this.#tx, rungIds),
     ]);
     for (const id of rungs) this.#lockedRungs.add(id);
@@ -268,7 +268,7 @@ class Booking {
     return { taken, missed };
   }
 
-  /** Resolves stream and home. @returns null: the launch is refused, and its slots are given back */
+  /** Chooses the stream and claims the home. @returns null: the launch is refused, and its slots are freed */
   async #serve(choice: ChosenGpu): Promise<PlacedLaunch | null> {
     const { launch, gpu } = choice;
     const serving = this.#servings.get(gpu) as ServingFacts;
@@ -304,11 +304,14 @@ class Booking {
   }
 }
 
-/** Launches of each user that passed in this transaction: the next one must leave them their quota and homes. */
+/**
+ * Launches of each user that passed in this transaction. A later launch of the same user must also count their quota
+ * and homes.
+ */
 class PassedOfUsers {
   readonly #byUser = new Map<string, { sessions: number; homeAppIds: Set<string> }>();
 
-  /** @returns whether this launch also passes; it is then counted */
+  /** @returns whether this launch also passes; if so, it is counted */
   leaveRoom(launch: AdmittedLaunch, facts: LockedFacts): boolean {
     const { userId } = launch.user;
     const before = this.#byUser.get(userId) ?? { sessions: 0, homeAppIds: new Set() };

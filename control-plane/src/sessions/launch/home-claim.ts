@@ -1,4 +1,4 @@
-/** The home that a launch uses on its host. */
+/** Checks and claims the home that a launch uses on its host. */
 
 import type { Random } from '@footlight/platform';
 import type { HomeSpec } from '@footlight/protocol/agent';
@@ -11,7 +11,7 @@ import type { AdmittedLaunch } from './stages.ts';
 
 export type TakenHome = Pick<HomeSpec, 'provider' | 'ref'>;
 
-/** @returns null: no home needed, or the home is usable */
+/** @returns null: the launch needs no home, or the home can be used */
 export async function refuseHome(
   db: Executor,
   username: string,

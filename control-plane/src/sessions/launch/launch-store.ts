@@ -14,7 +14,7 @@ import { loadLaunchApps } from './app-store.ts';
 import { countQuotaSessions, loadHomeHolders } from './quota-store.ts';
 import type { AdmittedLaunch, LaunchRequest, LaunchUser } from './stages.ts';
 
-/** Facts of a launch that are equal for all people. */
+/** Facts of a launch that are the same for all people. */
 type CatalogFacts = Pick<LaunchFacts['choice'], 'profiles' | 'policy'>;
 
 /**
@@ -33,14 +33,14 @@ export function catalogReader(database: Database): () => Promise<CatalogFacts> {
   });
 }
 
-/** The facts of a launch without those that are equal for all people. */
+/** The facts of a launch without those that are the same for all people. */
 type OwnFacts = Omit<LaunchFacts, 'settings' | 'choice' | 'unreachable'> & {
   choice: Omit<LaunchFacts['choice'], keyof CatalogFacts | 'encoderMpixelS'>;
 };
 
 /**
  * Reads the facts of a batch before its transaction, each table once.
- * @returns one entry each, in order
+ * @returns one entry per request, in the same order
  */
 export async function loadOwnFacts(
   db: Executor,
@@ -92,14 +92,14 @@ export async function loadOwnFacts(
 }
 
 /**
- * Locks the rows that launches depend on and reads their facts. Call inside the transaction.
- * @returns one entry each, in order
+ * Locks the rows that launches depend on and reads their facts. Call this inside the transaction.
+ * @returns one entry per launch, in the same order
  */
 export function lockFacts(tx: Tx, launches: readonly AdmittedLaunch[]): Promise<LockedFacts[]> {
   return loadFacts(tx, launches, true);
 }
 
-/** The same facts without locks. */
+/** Reads the same facts without locks. */
 export function loadLockedFacts(db: Executor, launches: readonly AdmittedLaunch[]): Promise<LockedFacts[]> {
   return loadFacts(db, launches, false);
 }
@@ -111,7 +111,7 @@ async function loadFacts(
 ): Promise<LockedFacts[]> {
   const userIds = distinct(launches.map(({ user }) => user.userId));
   const homeAppIds = launches.map(homeAppOf).filter((id) => id !== null);
-  // In this order: queries after the lock of the users see the changes that the lock waited for.
+  // The order matters: queries that follow the lock of the users see the changes for which the lock waited.
   const [users, entitled, devices, sessions, homes] = await Promise.all([
     loadLimits(db, userIds, locked),
     loadEntitled(db, userIds, distinct(launches.map(({ app }) => app.id)), locked),
@@ -136,7 +136,7 @@ async function loadFacts(
   });
 }
 
-/** The account of a launch. @returns null: unknown, or an internal account */
+/** The account of a launch. @returns null: the account is unknown or internal */
 export async function findLaunchUser(db: Executor, userId: string): Promise<LaunchUser | null> {
   const user = await db
     .selectFrom('users')
@@ -147,7 +147,10 @@ export async function findLaunchUser(db: Executor, userId: string): Promise<Laun
   return user === undefined ? null : { userId: user.id, role: user.role, deviceId: null };
 }
 
-/** @param locked until the transaction ends, in order of id, so that two launches cannot deadlock */
+/**
+ * @param locked whether the rows are locked until the transaction ends, in the order of their ids, so that two launches
+ *   cannot deadlock
+ */
 const loadLimits = (db: Executor, userIds: readonly string[], locked: boolean) =>
   db
     .selectFrom('users')
@@ -158,9 +161,9 @@ const loadLimits = (db: Executor, userIds: readonly string[], locked: boolean) =
     .execute();
 
 /**
- * Which of these users may launch which of these apps.
- * @param locked holds the entitlements until the transaction ends: a revocation that commits first is seen, a later
- * one waits. The locks are shared, so launches of one app do not wait for each other.
+ * Returns a function that tells which of these users may launch which of these apps.
+ * @param locked whether the entitlements are locked until the transaction ends. Then an earlier revocation is seen, and
+ *   a later one waits. The locks are shared, so launches of one app do not wait for each other.
  */
 async function loadEntitled(
   db: Executor,
@@ -203,7 +206,10 @@ export async function lockUser(
   return (await loadLimits(tx, [userId], true))[0];
 }
 
-/** Existing devices. They stay while their users' rows are locked, because a removal takes the same lock. */
+/**
+ * Those of the devices that exist. They cannot be deleted while their users' rows are locked, because a removal takes
+ * the same lock.
+ */
 async function loadDeviceIds(db: Executor, ids: readonly string[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set();
   const rows = await db.selectFrom('devices').select('id').where('id', 'in', ids).execute();

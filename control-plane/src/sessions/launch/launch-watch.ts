@@ -10,7 +10,10 @@ import {
   reported,
 } from './launch-steps.ts';
 
-/** Launches whose picture nobody has seen yet. A newer one evicts the oldest, which then gets no trace. */
+/**
+ * Maximum followed launches whose picture no viewer has seen yet. A further launch evicts the oldest, which then gets
+ * no trace.
+ */
 const MAX_OPEN = 10_000;
 
 interface Watched {
@@ -18,7 +21,7 @@ interface Watched {
   launch: OpenLaunch;
 }
 
-/** What a change of a session says about its launch. */
+/** The fields of a session's change that concern its launch. */
 interface LaunchChange {
   id: string;
   state: string;
@@ -27,8 +30,8 @@ interface LaunchChange {
 }
 
 /**
- * Follows each launch from its request until somebody sees the app or the session ends, and sends it as a trace. Without
- * a collector it keeps nothing.
+ * Follows each launch from its request until a viewer sees the app or the session ends, and then sends a trace. Without
+ * a collector it stores nothing.
  */
 export interface LaunchWatch {
   /** @param requestedAtMs epoch ms */
@@ -36,7 +39,10 @@ export interface LaunchWatch {
   /** The host accepted the session. */
   assigned(sessionId: string): void;
   changed(change: LaunchChange): void;
-  /** A viewer saw a picture. @param sinceLaunchMs since the booking, as the viewer reports it; null: it did not say */
+  /**
+   * A viewer saw a picture. @param sinceLaunchMs time since the booking, as the viewer reports it; null: the viewer
+   * reported none
+   */
   seen(sessionId: string, sinceLaunchMs: number | null): void;
 }
 
@@ -90,7 +96,7 @@ export function createLaunchWatch({ clock, traces }: Pick<Platform, 'clock' | 't
       const watched = open.get(sessionId);
       if (watched === undefined) return;
       const nowMs = clock.nowMs();
-      // A viewer may report any number; the picture was not seen later than the report arrived.
+      // A viewer may report any number; but it cannot have seen the picture later than its report arrived.
       const seenMs = sinceLaunchMs === null ? nowMs : watched.row.created_at + sinceLaunchMs;
       send(watched, { outcome: 'shown', endMs: Math.min(seenMs, nowMs) });
     },

@@ -1,7 +1,7 @@
 /**
  * POST /v1/sessions: reads the facts, then books a GPU's encode slots, the home and the row in one transaction.
- * Concurrent launches share reads and transaction. admission.ts and placement.ts make the decisions; the commands to
- * the host follow after the answer.
+ * Concurrent launches share the reads and the transaction. admission.ts and placement.ts make the decisions; the
+ * commands to the host follow after the answer.
  */
 import { SECOND_MS } from '@footlight/platform';
 import type { Placement } from '@footlight/protocol/rest';
@@ -32,7 +32,7 @@ import {
 
 export interface Launcher {
   /**
-   * @param terms default: terms of a person's launch
+   * @param terms default: PERSONAL_TERMS
    * @throws ApiError with the first refusal of the fixed order; nothing was booked
    */
   launch(user: LaunchUser, body: LaunchBody, terms?: LaunchTerms): Promise<BookedLaunch>;
@@ -49,13 +49,16 @@ interface QueuedLaunch {
 type Admission = ReturnType<typeof admit>;
 
 /**
- * Largest batch of launches. With 50 clients on Postgres, batches of 64 admitted 9,940 launches a second, and launches
- * one by one (`skip locked`) 6,910; measured when admission was designed.
+ * Maximum launches per batch. With 50 clients on Postgres, batches of 64 admitted 9,940 launches per second, and single
+ * launches (`skip locked`) 6,910; measured when admission was designed.
  */
 const MAX_TOGETHER = 64;
-/** Each attempt at a host of a hanging replica costs two seconds; a person who would wait longer can try again. */
+/**
+ * Each attempt to reach a host of a hanging replica takes two seconds. After this total time the launch fails, and the
+ * person can try again.
+ */
 const MAX_SEARCH_MS = 6 * SECOND_MS;
-/** A transaction that takes longer probably waits for a lock, so the next batch does not wait behind it. */
+/** A transaction that takes longer probably waits for a lock, so the next batch starts without waiting for it. */
 const MAX_WAIT_MS = 250;
 
 export function createLauncher(
@@ -75,7 +78,7 @@ export function createLauncher(
   const outOfReach = new OutOfReach(clock);
   const queue = new BatchQueue<QueuedLaunch>(settle, { max: MAX_TOGETHER, maxWaitMs: MAX_WAIT_MS });
 
-  /** Runs the checks without locks. */
+  /** Runs the checks that need no locks. */
   async function admitAll(requests: readonly LaunchRequest[]): Promise<Admission[]> {
     const prefersHomeHost = config.sessions.placementPolicy === 'locality';
     const [catalog, settings, encoderMpixelS, facts] = await Promise.all([
@@ -143,7 +146,7 @@ export function createLauncher(
     return verifiedTransaction(
       platform,
       (tx) => bookLaunches(booking, tx, launches, wait, clock.nowMs()),
-      // The transaction stores all of them or none.
+      // One booked session is enough to check, because the transaction stores all of them or none.
       async (tx, outcomes) => {
         const outcome = outcomes.find(({ kind }) => kind === 'booked');
         if (outcome?.kind !== 'booked') return false;
@@ -188,7 +191,7 @@ export function createLauncher(
       queue.add({ request, resolve, reject });
     });
 
-  /** Books on a host that accepts commands. Hosts of a killed replica are stored as online for a while. */
+  /** Books on a host that accepts commands. Hosts of a killed replica are still stored as online for some time. */
   async function bookWithinReach(request: LaunchRequest): Promise<BookedLaunch> {
     const untilMs = clock.monotonicMs() + MAX_SEARCH_MS;
     for (;;) {

@@ -1,4 +1,4 @@
-/** Sessions of a user that count for the quota or hold homes. */
+/** A session of a user that counts for the quota or uses homes. */
 import { quotaStates } from '@footlight/protocol';
 import { sql } from 'kysely';
 import type { Executor } from '../../platform/database/index.ts';
@@ -6,13 +6,13 @@ import type { Executor } from '../../platform/database/index.ts';
 export interface QuotaSession {
   id: string;
   home_app_id: string | null;
-  /** Apps whose homes the session holds: its own, and the target of a swap. */
+  /** Apps whose homes the session uses: its own app, and the target of a pending swap. */
   home_app_ids: string[];
 }
 
 /**
- * Session states that count for the quota, as text: the partial index serves only queries that name its states
- * literally.
+ * Session states that count for the quota, as SQL text, because the partial index is used only for queries that contain
+ * its states as literals.
  */
 const COUNTING = sql.raw(quotaStates.map((state) => `'${state}'`).join(', '));
 
@@ -41,7 +41,10 @@ export async function countQuotaSessions(
   return new Map(rows.map((row) => [row.user_id, Number(row.sessions)]));
 }
 
-/** Sessions of these users that hold the home of one of these apps. Separate, because few launches need it. */
+/**
+ * Sessions of these users that use the home of one of these apps. This is a separate query, because few launches need
+ * it.
+ */
 export async function loadHomeHolders(
   db: Executor,
   userIds: readonly string[],

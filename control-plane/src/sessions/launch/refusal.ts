@@ -4,7 +4,7 @@ import { ApiError } from '../../platform/errors.ts';
 /** A refusal as a value, from a rule of sessions. */
 export interface Refusal {
   code: ErrorCode;
-  /** Missing: the default message of the code. */
+  /** Missing: the default message of the code is used. */
   message?: string;
   /** The conflicting session, if one exists. */
   session_id?: string;

@@ -80,7 +80,7 @@ export function sessionRow(
   };
 }
 
-/** The content of session_assign. */
+/** Builds the content of the command session_assign. */
 export function assignmentOf(
   row: SessionRow,
   { launch, serving: { settings } }: PlacedLaunch,
@@ -125,7 +125,7 @@ export function assignmentOf(
 
 /**
  * Floor of the agent's rate control at the launch, kbit/s. Later changes of the settings do not change it.
- * @param settings in force on the host
+ * @param settings settings that apply on the host
  */
 export function floorAtLaunch(
   settings: ServingFacts['settings'],
@@ -142,7 +142,7 @@ export function floorAtLaunch(
   );
 }
 
-/** The setting in effect on the host, or its default if missing or invalid. */
+/** The value that applies on the host, or its default if missing or invalid. */
 function inForce(settings: ServingFacts['settings'], key: string): SettingValue {
   const setting = hostSettingByKey.get(key);
   if (setting === undefined) throw new Error(`${key} is no host setting`);

@@ -15,11 +15,14 @@ import type { LaunchApp } from './app-store.ts';
 export interface LaunchUser {
   userId: string;
   role: 'user' | 'admin';
-  /** Device of the sign-in; null = none. */
+  /** Device of the sign-in; null: the sign-in has no device. */
   deviceId: string | null;
 }
 
-/** What a session measures. It holds this stream, and its encoder need not be the host's own. */
+/**
+ * The stream that a bench session measures. The stream is fixed, and its encoder may differ from the one that the host
+ * normally uses.
+ */
 export interface BenchTerms {
   encoder: EncoderFamily;
   /** The launch profile that the rung is measured for. */
@@ -30,9 +33,9 @@ export interface BenchTerms {
 
 /** Terms of a launch that a person cannot choose. */
 export interface LaunchTerms {
-  /** local_only: neither encoded nor streamed. */
+  /** local_only: the picture is not encoded and not streamed. */
   topology: 'stream_only' | 'local_only' | 'dual_output';
-  /** null = any host. */
+  /** null: any host. */
   pin: Pin | null;
   skipVramVeto: boolean;
   /** null: not a measurement. */
@@ -49,7 +52,7 @@ export const PERSONAL_TERMS: LaunchTerms = {
 
 export type LaunchBody = Body<'sessions.launch'>;
 
-/** What is asked. */
+/** A request for a launch. */
 export interface LaunchRequest {
   user: LaunchUser;
   body: LaunchBody;
@@ -59,14 +62,14 @@ export interface LaunchRequest {
 /** A launch that passed all checks without locks. */
 export interface AdmittedLaunch extends LaunchRequest {
   app: LaunchApp;
-  /** Owner of runtime, resources and home: a tile's parent, else the app itself. */
+  /** Owner of runtime, resources and home: the parent of a tile, otherwise the app itself. */
   owner: LaunchApp;
   runtime: MergedRuntime;
   homeProvider: 'local' | 'volume';
   demand: Demand;
-  /** Profile in force; null: a tier within the app's own numbers. */
+  /** Chosen launch profile; null: a tier limited by the app's own numbers is used. */
   profile: ProfileWithRungs | null;
-  /** All launch profiles, for a step down. */
+  /** All launch profiles, for a step down to a lower one. */
   profiles: readonly ProfileWithRungs[];
   client: ClientFacts;
   viewer: Viewer;
@@ -78,11 +81,11 @@ export interface AdmittedLaunch extends LaunchRequest {
 export interface ChosenGpu {
   launch: AdmittedLaunch;
   gpu: GpuFacts;
-  /** Recorded at the choice of the GPU. */
+  /** Explanation as of the choice of the GPU. */
   explanation: Placement;
 }
 
-/** A launch with the slots of a GPU, and the stream that the GPU will encode. */
+/** A launch with booked slots of a GPU and with the stream that the GPU will encode. */
 export interface PlacedLaunch extends ChosenGpu {
   serving: ServingFacts;
   served: ServedStream;
@@ -91,7 +94,7 @@ export interface PlacedLaunch extends ChosenGpu {
 /** A launch whose slots, home and row are stored. */
 export interface BookedLaunch {
   row: SessionRow;
-  /** null: a local session. */
+  /** null: the session is local and needs none. */
   token: SignalingToken | null;
   assignment: Assignment;
 }

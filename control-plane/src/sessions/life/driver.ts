@@ -1,9 +1,9 @@
 /**
  * Sends the commands of sessions to their hosts and applies the answers.
  *
- * assign → start → wait for running. A failed step ends the session. A broken link ends nothing: the next
- * registration of the agent lists the sessions that it holds. A stop without an ack leaves the session stopping until
- * the agent reports, registers, or the sweep for stuck sessions ends it.
+ * assign → start → wait for running. A failed step ends the session. A broken link ends no session, because the agent
+ * lists its sessions at its next registration. After a stop without an ack the session stays in stopping until the
+ * agent reports or registers, or until the sweep for stuck sessions ends it.
  */
 import type { Open, SessionEndReason, SessionStateName } from '@footlight/protocol';
 import type { AppSpec } from '@footlight/protocol/agent';
@@ -19,8 +19,8 @@ import type { ControlEnd } from './state.ts';
 import type { Transitions } from './transitions.ts';
 
 /**
- * States in which a failed command may end a launch. A stopping session is excluded: the person's stop decides its
- * end.
+ * States in which a failed command may end a launch. A stopping session is excluded, because the person's stop
+ * determines its end.
  */
 const LAUNCHING: readonly SessionStateName[] = ['assigned', 'starting'];
 /** Interval at which a waiting start is checked again while its host is offline. */
@@ -31,13 +31,13 @@ export interface Driver {
   launch(hostId: string, assignment: Assignment): Promise<void>;
   /** Sends session_start (again) and waits for running. Never rejects. */
   start(hostId: string, sessionId: string): Promise<void>;
-  /** Tells the agent to stop a session. Never rejects; resolves with the answer. */
+  /** Sends session_stop to the agent. Never rejects; resolves with the answer. */
   stop(hostId: string, sessionId: string, reason: Open<SessionEndReason>): Promise<CommandResult>;
-  /** The same for requests of people: concurrent stops of one session share one command. */
+  /** Like `stop`, for requests of people: concurrent stops of one session share one command. */
   stopOnce(hostId: string, sessionId: string, reason: Open<SessionEndReason>): Promise<CommandResult>;
   /** Sends a size change and resolves with the answer. Never rejects. */
   display(hostId: string, sessionId: string, change: DisplayChange): Promise<CommandResult>;
-  /** Sends the command of a swap that is stored as swapping. A refusal keeps the old app. Never rejects. */
+  /** Sends the command of a swap that is stored as swapping. After a refusal the old app stays. Never rejects. */
   swap(hostId: string, sessionId: string, target: { app_id: string; app: AppSpec }): Promise<void>;
   hostTimes(hostId: string): Promise<HostTimes>;
   close(): void;
@@ -68,15 +68,15 @@ export function createDriver(
   }
 
   /**
-   * Whether a failed command decides its session. After a link that broke before the ack the agent may have taken the
-   * command, and its next registration shows that.
+   * Whether a failed command may end its session. If the link broke before the ack, it may not: the agent may have
+   * accepted the command, and its next registration shows the result.
    */
   const isVerdict = (result: CommandResult): boolean => result.kind !== 'not_connected' || !result.sent;
 
   async function fail(hostId: string, sessionId: string, end: ControlEnd): Promise<void> {
     const ended = await transitions.end(sessionId, end, LAUNCHING);
-    // A refusal proves that the agent holds nothing. Any other failure may have left a part of the session on the
-    // host.
+    // After a refusal the agent has nothing of the session. Any other failure may have left a part of the session on
+    // the host.
     if (
       ended &&
       (end.cause === 'assign_timed_out' || end.cause === 'start_timed_out' || end.cause === 'start_refused')
@@ -84,7 +84,7 @@ export function createDriver(
       await stop(hostId, sessionId, end.cause === 'start_refused' ? 'start_refused' : 'start_timed_out');
   }
 
-  /** Pending stops by host and session. Bounded by the pending commands of a link. */
+  /** Pending stops by host and session. The limit of a link's pending commands bounds the map. */
   const stopping = new Map<string, Promise<CommandResult>>();
 
   function stopOnce(
@@ -152,7 +152,7 @@ export function createDriver(
     sessionId: string,
     { app_id, app }: { app_id: string; app: AppSpec },
   ): Promise<void> {
-    // An agent without the feature `swap` would not answer; its registration says so at once.
+    // An agent without the feature `swap` would not answer, so do not send the command.
     const link = await agents.link(hostId);
     const result: CommandResult =
       link !== null && !link.features.includes('swap')
@@ -162,14 +162,14 @@ export function createDriver(
       await markSwapTaken(database.db, sessionId, app_id);
       return;
     }
-    // A person can ask again at once.
+    // Only logged, because the person can simply try again.
     links.log('info', hostId, { session_id: sessionId, result }, 'session.swap_failed');
-    // After a broken link the result is open. The app in the agent's next registration decides it.
+    // After a broken link the result is unknown. The agent's next registration lists the app and so shows the result.
     if (!isVerdict(result)) return;
     await transitions.rejectSwap(sessionId, app_id, result.kind === 'timeout');
   }
 
-  /** Waits until the session runs or the deadline passes. Every report of the agent moves the deadline. */
+  /** Waits until the session runs or the deadline passes. Every report of the agent extends the deadline. */
   async function watchStart(hostId: string, sessionId: string): Promise<void> {
     const host = await hostTimes(hostId);
     const session = live.get(sessionId);

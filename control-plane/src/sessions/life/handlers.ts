@@ -1,4 +1,4 @@
-/** Handlers of agent messages about sessions, and answers to questions of the fleet feature. */
+/** Handlers of agent messages about sessions, and other callbacks of the fleet feature. */
 
 import { WindowCounter, within } from '@footlight/platform';
 import { isTerminal, nonterminalStates, reservingStates } from '@footlight/protocol';
@@ -34,7 +34,7 @@ import { answeredCodec } from './negotiated-codec.ts';
 import { DETAIL, UNSUSTAINABLE } from './state.ts';
 import type { Transitions } from './transitions.ts';
 
-/** Bound of the map that limits repeated stops of unknown sessions. */
+/** Maximum remembered stops of unknown sessions. */
 const MAX_REMEMBERED_STOPS = 4_096;
 
 export function createHandlers(
@@ -54,12 +54,14 @@ export function createHandlers(
   const { agents, links, live, recordings, telemetry, transitions, driver, bootAtMs } = deps;
   const hostReports = createHostReports(platform, live, transitions);
   const stopsSent = new Map<string, number>();
-  /** A host holds no more sessions; a longer list is forged. */
+  /** Limits stops per host. A host cannot have more sessions, so a longer list is forged. */
   const stopsOfHost = new LimiterKeys<WindowCounter>((stops, nowMs) => stops.isFull(nowMs));
-  /** Hosts with a pending look-up of unknown sessions: one per host, at any heartbeat rate. */
+  /**
+   * Hosts with a pending look-up of unknown sessions: at most one per host, even if its heartbeats arrive too often.
+   */
   const lookingUp = new Set<string>();
 
-  /** Tells an agent to stop a session that should not run there, at most every 10 s for each session. */
+  /** Sends an agent a stop for a session that should not run there, at most every 10 s per session. */
   function stopUnknown(hostId: string, sessionId: string): void {
     const now = clock.monotonicMs();
     const key = `${hostId} ${sessionId}`;
@@ -142,9 +144,9 @@ export function createHandlers(
     },
 
     async storeEvents(source, events) {
-      // Keep the remaining disk space for the rows that end sessions.
+      // Refuse the write, to keep the remaining disk space for the rows that end sessions.
       if (database.full) throw unavailable('The disk is full.');
-      // Each event inserts a row of its own, so this transaction locks no row that another one needs.
+      // Each event inserts its own row, so this transaction locks no row that another transaction needs.
       await writeBatch.run({}, async (tx) => {
         const unknown = events.filter(({ session_id }) => live.get(session_id)?.hostId !== source.hostId);
         const found =
@@ -185,7 +187,7 @@ export function createHandlers(
     signaling(hostId, { session_id, conn, msg, text }) {
       const session = live.get(session_id);
       if (session === undefined || session.hostId !== hostId) {
-        // Debug level: one agent could fill the disk with a line per frame.
+        // Logged at debug level only, because one agent could fill the disk with a line per frame.
         logger.debug({ session_id, host_id: hostId }, 'session.signal_foreign');
         return;
       }
@@ -225,14 +227,15 @@ export function createHandlers(
     },
   };
 
-  /** Changes only the text: the sessions of an offline host wait for it. */
+  /** Changes only the text of the sessions, because the sessions of an offline host wait for the host. */
   async function markUnreachable(hostId: string): Promise<void> {
     const nowMs = clock.nowMs();
     const rows = { gpusOfHosts: [hostId], sessionsOfHosts: [hostId] };
     const ids = await writeBatch.run(rows, (tx) =>
       setDetailOfHost(tx, hostId, DETAIL.host_unreachable, null, nowMs),
     );
-    // The host may have reconnected meanwhile, and this write may have overwritten the text of its registration.
+    // The host may have reconnected in the meantime, and the write above may have overwritten the text that its
+    // registration set.
     if ((await agents.link(hostId)) !== null)
       await writeBatch.run(rows, (tx) =>
         setDetailOfHost(tx, hostId, DETAIL.host_reconnected, DETAIL.host_unreachable, nowMs),
@@ -240,7 +243,10 @@ export function createHandlers(
     for (const id of ids) bus.publish(sessionSubjects.changed, id, {});
   }
 
-  /** Stops sessions that an agent runs and should not run: sessions of another host, ended ones, unknown ones. */
+  /**
+   * Stops sessions that an agent runs but should not run: sessions of another host, ended sessions and unknown
+   * sessions.
+   */
   async function stopForeignSessions(hostId: string, ids: readonly string[]): Promise<void> {
     const rows = new Map((await loadLives(database.db, ids)).map((row) => [row.id, row]));
     for (const id of ids) {

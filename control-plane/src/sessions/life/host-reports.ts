@@ -9,22 +9,22 @@ import { decideReport, opensRelay, type SessionReport } from './state.ts';
 import { type Change, MAX_DECISIONS, type Transitions } from './transitions.ts';
 
 /**
- * Hosts whose reports share statements. Each has at most 64 reports (lengthOfRun), so the ids of a batch stay far below
- * the 32,766 placeholders of SQLite.
+ * Maximum hosts whose reports share statements. Each has at most 64 reports (lengthOfRun), so the ids of a batch stay
+ * far below the 32,766 placeholders of SQLite.
  */
 const MAX_BATCH = 128;
 
 type HostReport = SessionReport & { session_id: string };
 
-/** Reports of one host in the order in which they came. */
+/** Reports of one host in the order of arrival. */
 interface OfHost {
   hostId: string;
   reports: readonly HostReport[];
 }
 
-/** Applies what hosts report of their sessions. */
+/** Applies the hosts' reports about their sessions. */
 export interface HostReports {
-  /** Applies reports of one host in order, all or none. Reports of other hosts' sessions are ignored. */
+  /** Applies reports of one host in order, either all or none. Reports of other hosts' sessions are ignored. */
   report(hostId: string, reports: readonly HostReport[]): Promise<void>;
 }
 
@@ -35,8 +35,8 @@ export function createHostReports(
 ): HostReports {
   const { clock, database, logger, writeBatch } = platform;
 
-  // A reconnecting fleet reports thousands of sessions at once; a read and a write for each host take longer than all
-  // else that a report needs.
+  // A reconnecting fleet reports thousands of sessions at once; one read and one write per host would take longer than
+  // all other work for a report.
   const applyTogether = batchWrites<OfHost, readonly Change[]>(
     (batch) =>
       runWithIndividualRetry(batch, (some) =>
@@ -64,7 +64,7 @@ export function createHostReports(
 
   /**
    * Applies the reports that change only a session's text, with one write for each distinct text: after a lost link a
-   * host repeats the same text for all its sessions, and a fleet often has the same.
+   * host repeats the same text for all its sessions, and many hosts often report the same text.
    * @param rows read in this transaction; decided rows are removed
    * @returns for each host the changes that were written; the caller applies the other reports
    */
@@ -86,7 +86,7 @@ export function createHostReports(
         if (report === null || row?.host_id !== hostId) continue;
         const step = decideReport(row, report);
         if (step.kind !== 'detail') continue;
-        // A later report of this session is decided from what is stored then.
+        // Read the row again for a later report of this session, because the stored state has changed by then.
         rows.delete(id);
         const write = { state: row.state, text: step.state_detail, opens: opensRelay(report) };
         const key = JSON.stringify(write);
@@ -113,7 +113,7 @@ export function createHostReports(
 
   /**
    * @param rows read in this transaction; missing rows are read here
-   * @returns null: no session of this host
+   * @returns null: it is not a session of this host
    */
   async function applyReport(
     tx: Tx,
@@ -140,7 +140,10 @@ export function createHostReports(
     return null;
   }
 
-  /** Ending a session also locks its GPU's row, whose id only the transaction reads, so it gets its own transaction. */
+  /**
+   * Ending a session also locks its GPU's row, whose id is only known inside the transaction, so it gets its own
+   * transaction.
+   */
   const store = (ofHost: OfHost): Promise<readonly Change[]> =>
     ofHost.reports.some(({ state }) => isTerminal(state))
       ? database.transaction(async (tx) => (await apply(tx, [ofHost])).flat())

@@ -1,4 +1,4 @@
-/** Reads and changes of a session's life: state, text, end and freed slots. */
+/** Reads and writes the life cycle of sessions: state, text, end and freed slots. */
 import {
   nonterminalStates,
   reservesSlots,
@@ -69,7 +69,7 @@ export async function countSessionsOfHost(
   return Number(row.count);
 }
 
-/** Which of these sessions are on a host, in any state. @param ids at least one */
+/** Those of the sessions that are on a host, in any state. @param ids at least one */
 export async function sessionsOnHost(
   db: Executor,
   hostId: string,
@@ -85,8 +85,8 @@ export async function sessionsOnHost(
 }
 
 /**
- * Moves a session if it is still in the decided state.
- * @returns whether this call moved it
+ * Changes the state of a session, if it is still in the state on which the decision is based.
+ * @returns whether this call changed it
  */
 export async function moveSession(
   tx: Tx,
@@ -139,8 +139,8 @@ export async function setDetails(
 
 /**
  * Stores the codec that a live session's viewer receives, if it changed.
- * @param hostId the host that reports it; null: the viewer itself
- * @returns whether it changed
+ * @param hostId the host that reports the codec; null: the viewer itself reports it
+ * @returns whether the stored codec changed
  */
 export async function setNegotiatedCodec(
   db: Executor,
@@ -162,8 +162,8 @@ export async function setNegotiatedCodec(
 }
 
 /**
- * Ends a session if it is still in the decided state, and frees its encode slots in the same transaction. Only the
- * call that wins this update frees them.
+ * Ends a session if it is still in the state on which the decision is based, and frees its encode slots in the same
+ * transaction. Of concurrent calls only one updates the row and frees the slots.
  * @returns whether this call ended it
  */
 export async function endSession(tx: Tx, row: LifeRow, ending: Ending, nowMs: number): Promise<boolean> {
@@ -213,7 +213,7 @@ export async function setLateFields(tx: Executor, id: string, fields: LateFields
 
 /**
  * Sets one text on all non-final sessions of a host.
- * @param replaces only rows with this text; null = all rows
+ * @param replaces only rows with this text; null: all rows
  * @returns their ids
  */
 export async function setDetailOfHost(

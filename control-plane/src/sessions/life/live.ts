@@ -1,6 +1,6 @@
 /**
- * In-memory state of sessions that are not final: instants on the monotonic clock, and observations of the agent.
- * Bounded by the stored sessions; an entry is deleted when its session ends.
+ * In-memory state of sessions that have not ended: times on the monotonic clock, and observations of the agent. An
+ * entry is deleted when its session ends, so the number of live sessions bounds the memory.
  */
 
 import { SECOND_MS, type Timer } from '@footlight/platform';
@@ -28,24 +28,24 @@ export interface LiveSession extends SessionTimes {
   readonly hostId: string | null;
   /** Consecutive heartbeats that did not list the session. */
   misses: number;
-  /** Timer of the start deadline. Cancelled here once the session no longer starts. */
+  /** Timer of the start deadline. It is cancelled here when the session is no longer starting. */
   startWatch: Timer | null;
-  /** Rates of the launch, kbit/s; null where this process does not know them. */
+  /** Rates of the launch, kbit/s; null: this process does not know them. */
   rates: { launchKbps: number; floorKbps: number | null } | null;
-  /** The viewer's peer connection; null: not connected. */
+  /** The viewer's peer connection; null: no viewer is connected. */
   viewer: Viewer | null;
   decode: DecodeRecord;
   observed: Observed;
 }
 
-/** What the session's own device proved, since this process started. */
+/** Decode history of the session's own device since this process started. */
 interface DecodeRecord {
   count: DecodeCount;
-  /** The outcome that was stored; null: nothing. */
+  /** The outcome that was stored; null: none was stored. */
   stored: DecodeOutcome | null;
-  /** Last report of a viewer's second, monotonic ms; null: none. */
+  /** Time of the last report with a viewer's second, monotonic ms; null: no report arrived. */
   heardAtMs: number | null;
-  /** Key of the device with this id; null: not read yet. */
+  /** Key of the device with this id; key null: the device was deleted. null: the key was not read yet. */
   device: { id: string; key: string | null } | null;
 }
 
@@ -56,7 +56,7 @@ interface Viewer {
   sinceMs: number;
 }
 
-/** Row fields that a tracked session needs. */
+/** Fields of the row that a tracked session needs. */
 type TrackedRow = Pick<SessionRow, 'id' | 'host_id' | 'state'> &
   Partial<Pick<SessionRow, 'stream_bitrate_kbps' | 'stream_launch_floor_kbps'>>;
 
@@ -90,8 +90,8 @@ export class LiveSessions {
   }
 
   /**
-   * Adopts the values of a row.
-   * @param changedAtMs monotonic ms of the state change; null: unknown, or before this process started
+   * Creates or updates the entry of a session from its row.
+   * @param changedAtMs time of the state change, monotonic ms; null: unknown, or before this process started
    */
   track(row: TrackedRow, changedAtMs: number | null): LiveSession | undefined {
     if (isTerminal(row.state)) {
@@ -133,12 +133,12 @@ export class LiveSessions {
     return session;
   }
 
-  /** Another replica, or a read of the database, found that the session has ended. */
+  /** Removes the entry, because another replica or a read of the database found that the session has ended. */
   forget(id: string): void {
     this.#remove(id);
   }
 
-  /** Takes over what another replica observed. Counters of this process start again. */
+  /** Stores the observations of another replica. The counters of this process start again. */
   observedElsewhere(session: LiveSession, { network, viewing, ...plain }: ObservedElsewhere): void {
     session.observed = {
       ...session.observed,
@@ -149,9 +149,9 @@ export class LiveSessions {
   }
 
   /**
-   * @param monotonicMs of the observation
-   * @param nowMs the same instant, epoch ms
-   * @returns whether a value changed that followers of the session are shown
+   * @param monotonicMs time of the observation
+   * @param nowMs the same time, epoch ms
+   * @returns whether a value changed that followers of the session see
    */
   observe(session: LiveSession, sample: SessionMetrics, monotonicMs: number, nowMs: number): boolean {
     const before = session.observed;
@@ -178,9 +178,9 @@ export class LiveSessions {
 
   /**
    * Adds seconds of the session's viewer.
-   * @param seconds of one post, the oldest first
+   * @param seconds seconds of one post, the oldest first
    * @param isOwn whether the session's own device measured a second
-   * @returns whether a value changed that followers of the session are shown
+   * @returns whether a value changed that followers of the session see
    */
   viewed(
     session: LiveSession,
@@ -201,16 +201,16 @@ export class LiveSessions {
     return !showsAs(before, session.observed);
   }
 
-  /** A registration says whether a viewer is connected, but not since when; the time starts now. */
+  /** A registration reports whether a viewer is connected, but not since when, so the time starts now. */
   viewerHeld(session: LiveSession, isConnected: boolean, monotonicMs: number): void {
     session.viewer = isConnected ? { pc: session.viewer?.pc ?? null, sinceMs: monotonicMs } : null;
     if (!isConnected) this.#viewerGone(session);
   }
 
   /**
-   * Applies a state change of a peer connection. The connection that came up last counts as the viewer's.
-   * @param payload of the agent's event webrtc.state_changed
-   * @returns whether a value changed that followers of the session are shown
+   * Applies a state change of a peer connection. The connection that was connected last counts as the viewer's.
+   * @param payload payload of the agent's event webrtc.state_changed
+   * @returns whether a value changed that followers of the session see
    */
   viewerChanged(session: LiveSession, payload: JsonObject, monotonicMs: number): boolean {
     const before = session.observed;
@@ -225,7 +225,8 @@ export class LiveSessions {
     const { viewer } = session;
     if (to === 'connected' || to === 'completed') {
       session.viewer = { pc: pcName, sinceMs: viewer?.sinceMs ?? monotonicMs };
-      // The next sample reports the same some seconds later.
+      // A connected viewer stops the host's idle timer. Clear the time now; the next sample would report this only
+      // seconds later.
       if (session.observed.idle_ends_at !== undefined)
         session.observed = { ...session.observed, idle_ends_at: null };
     }
@@ -236,7 +237,7 @@ export class LiveSessions {
     }
   }
 
-  /** The next viewer has another page, and perhaps another device. */
+  /** Resets the state of the viewer, because the next viewer has another page and perhaps another device. */
   #viewerGone(session: LiveSession): void {
     const { viewing } = session.observed;
     if (viewing !== undefined) session.observed = { ...session.observed, viewing: withoutViewer(viewing) };
@@ -259,15 +260,15 @@ export class LiveSessions {
   }
 }
 
-/** Whether two observations are shown with the same health. */
+/** Whether two observations result in the same shown health. */
 const showsAs = (a: Observed, b: Observed): boolean =>
   shownHealth(a).health_state === shownHealth(b).health_state;
 
-/** Whether a visible viewer has reported nothing for longer than a gap. A hidden page may be silent. */
+/** Whether a visible viewer has reported nothing for longer than a gap. A hidden page is allowed to report nothing. */
 const isSilent = ({ decode: { heardAtMs }, observed }: LiveSession, monotonicMs: number): boolean =>
   heardAtMs !== null && observed.viewing?.isHidden !== true && monotonicMs - heardAtMs > MAX_VIEWER_GAP_MS;
 
-/** Epoch ms; null: the host runs no idle timer. */
+/** Time when the idle timer ends, epoch ms; null: the host runs no idle timer. */
 function idleEndsAt(inSecs: number | null, nowMs: number): number | null {
   return inSecs === null ? null : nowMs + Math.min(inSecs, MAX_IDLE_SECS) * SECOND_MS;
 }

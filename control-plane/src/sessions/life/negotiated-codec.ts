@@ -1,4 +1,4 @@
-/** Codec names of the API by the codec names of SDP. Pure; never throws. */
+/** Converts codec names of SDP to the names of the API. Pure; never throws. */
 
 import { z } from 'zod';
 
@@ -20,7 +20,7 @@ export function codecOfMimeType(mimeType: string): string | null {
   return /^[a-z0-9._-]{1,16}$/.test(codec) ? codec : null;
 }
 
-/** The first usable name; null: none. */
+/** The first usable name; null: no name is usable. */
 export function firstCodec(mimeTypes: readonly string[]): string | null {
   for (const mimeType of mimeTypes) {
     const codec = codecOfMimeType(mimeType);

@@ -1,13 +1,12 @@
 /**
  * The session state machine.
  *
- * pending → assigned → starting → running → stopping → stopped, failed from every state before stopping, and stopped
- * from pending.
- * Moves are made by the control plane (launch, stops, time limits, lost hosts) and by the agent of the session's host
- * (reports). assigned, starting, running and stopping hold encode slots; the one update that leaves these states
- * frees the slots. stopped and failed are final and accept only late fields.
+ * pending → assigned → starting → running → stopping → stopped, failed is reached from every state before stopping, and
+ * stopped also from pending. The control plane (launch, stops, time limits, lost hosts) and the agent of the session's
+ * host (reports) change the state. In assigned, starting, running and stopping a session has encode slots; the update
+ * that leaves these states frees them. stopped and failed are final and accept only late fields.
  *
- * Everything here is pure and never throws.
+ * All functions here are pure and never throw.
  */
 
 import {
@@ -24,7 +23,7 @@ import {
 import type { HeldSession, SessionState } from '@footlight/protocol/agent';
 import { decideSwap, type SwapFacts, type SwapStep } from '../swap/swap-rules.ts';
 
-/** Report members that can change a row. */
+/** Fields of a report that can change a row. */
 export type SessionReport = Pick<
   SessionState,
   'state' | 'detail' | 'reason' | 'error' | 'failure_code' | 'app_log_tail' | 'home_bytes' | 'swap'
@@ -32,7 +31,7 @@ export type SessionReport = Pick<
 
 export type Actor = 'agent' | 'control_plane';
 
-/** Every legal move by actor. Staying in a state is no move. */
+/** All allowed state changes by actor. Staying in a state is not listed. */
 export const TRANSITIONS: Record<Actor, Record<SessionStateName, readonly SessionStateName[]>> = {
   agent: {
     pending: [],
@@ -57,7 +56,7 @@ export const TRANSITIONS: Record<Actor, Record<SessionStateName, readonly Sessio
 export const mayMove = (actor: Actor, from: SessionStateName, to: SessionStateName): boolean =>
   TRANSITIONS[actor][from].includes(to);
 
-/** Failure code, end reason and text prefix of a stream whose network path is too slow. */
+/** Failure code, end reason and text prefix for a session whose network path is too slow for its stream. */
 export const UNSUSTAINABLE = 'unsustainable' satisfies FailureCode;
 
 /** Detail texts that other modules read or write. */
@@ -71,7 +70,7 @@ export const DETAIL = {
   stop_timed_out: 'stop timed out',
 } as const;
 
-/** Launch steps from which the agent can negotiate with a viewer, in the agent's words. */
+/** Launch steps from which the agent can negotiate with a viewer, as the agent's texts. */
 const RELAY_STEPS: ReadonlySet<string> = new Set([
   LAUNCH_STEPS.starting_encoder,
   LAUNCH_STEPS.app_booting,
@@ -94,10 +93,10 @@ export interface SessionFacts extends SwapFacts {
   home_bytes: number | null;
 }
 
-/** Columns that an end writes; null members are stored as null. */
+/** Columns that the end of a session writes; null is stored as null. */
 export interface Ending {
   to: TerminalState;
-  /** null leaves the stored text. */
+  /** null: the stored text stays. */
   state_detail: string | null;
   error_message: string | null;
   failure_code: Open<FailureCode> | null;
@@ -113,10 +112,9 @@ export type LateFields = Partial<
 >;
 
 /**
- * Effect of a report on its row.
- * move: to another state that is not final; detail null keeps the text.
- * detail: same state, another text. swap: the result of a swap. late: fields that a final row lacks.
- * ignore: no change.
+ * Effect of a report on its row. move: another state that is not final; a null text keeps the stored one. end: a final
+ * state. detail: the same state with another text. swap: the result of a swap. late: fields that a final row does not
+ * have yet. ignore: no change.
  */
 export type Step =
   | { kind: 'move'; to: 'starting' | 'running' | 'stopping'; state_detail: string | null }
@@ -127,13 +125,13 @@ export type Step =
   | { kind: 'ignore'; why: 'terminal' | 'illegal' | 'repeat' };
 
 /**
- * Effect of an agent's report on a session of its host. Idempotent: repeating a report gives 'ignore' or the same
- * detail.
+ * Effect of an agent's report on a session of its host. Idempotent: a repeated report results in 'ignore' or in the
+ * same detail.
  */
 export function decideReport(facts: SessionFacts, report: SessionReport): Step {
   const from = facts.state;
   if (isTerminal(from)) return decideLate(from, facts, report);
-  // A crash during the person's stop is a stop, not a failure.
+  // A crash while the session is stopping counts as a stop, not as a failure.
   if (from === 'stopping' && report.state === 'failed') {
     const text = report.error === undefined || isTransportError(report.error) ? null : report.error;
     return {
@@ -162,7 +160,7 @@ export function decideReport(facts: SessionFacts, report: SessionReport): Step {
   return { kind: 'move', to: report.state, state_detail: report.detail ?? null };
 }
 
-/** The end in an agent's report, unless a stop failed. */
+/** The end of a session from an agent's report. A failure during a stop is handled before. */
 function endingOf(facts: SessionFacts, report: SessionReport, to: TerminalState): Ending {
   const failed = to === 'failed';
   const end_reason = report.reason ?? facts.stop_reason ?? impliedReason(report, to);
@@ -185,7 +183,9 @@ const impliedReason = (report: SessionReport, state: TerminalState): Open<Sessio
 const mayCarryLog = (state: TerminalState, endReason: Open<SessionEndReason> | null): boolean =>
   state === 'failed' || endReason === 'app_exited';
 
-/** The agent's report of an end that the control plane already decided. Its explanation is stored once. */
+/**
+ * The agent's report of an end that the control plane already decided. The details of the report are stored only once.
+ */
 function decideLate(state: TerminalState, facts: SessionFacts, report: SessionReport): Step {
   if (!isTerminal(report.state)) return { kind: 'ignore', why: 'terminal' };
   const fields: LateFields = {};
@@ -199,7 +199,10 @@ function decideLate(state: TerminalState, facts: SessionFacts, report: SessionRe
   return Object.keys(fields).length === 0 ? { kind: 'ignore', why: 'terminal' } : { kind: 'late', fields };
 }
 
-/** Effect of a person's or the control plane's wish to stop. end: no host has the session, so no command is sent. */
+/**
+ * Effect of a stop that a person or the control plane requests. end: no host has the session, so it ends without a
+ * command.
+ */
 export type StopStep =
   | { kind: 'ignore' }
   | { kind: 'end'; ending: Ending }
@@ -224,7 +227,7 @@ export function decideStop({ state }: Pick<SessionFacts, 'state'>, reason: Open<
   };
 }
 
-/** Reasons of an end by the control plane. */
+/** Reasons for which the control plane ends a session. */
 export type ControlEnd =
   | { cause: 'assign_refused' | 'start_refused'; code: Open<RefusalCode>; error: string }
   | { cause: 'assign_timed_out' | 'start_timed_out' | 'stop_timed_out' }
@@ -257,7 +260,7 @@ export function decideControlEnd(
   ending.error_message = text.error;
   if (end.cause === 'assign_refused' || end.cause === 'start_refused') {
     ending.error_message = end.error === '' ? `${text.error} (${end.code})` : end.error;
-    // Refusals of a launch are failure codes too; any other code is stored as an unknown one.
+    // Refusals of a launch are failure codes too; any other code is stored unchanged as an unknown code.
     ending.failure_code = end.code as Open<FailureCode>;
   }
   if (end.cause === 'unsustainable') {
@@ -314,7 +317,7 @@ const CONTROL_ENDS: Record<
 };
 
 /**
- * Effect of a session listed by a registration on its row. The list has no end reason and no log; the agent's later
+ * Effect on the row when a registration lists the session. The list has no end reason and no log; the agent's later
  * report adds them.
  */
 export function decideHeld(facts: SessionFacts, held: HeldSession): Step {

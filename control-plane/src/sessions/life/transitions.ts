@@ -1,6 +1,7 @@
 /**
  * The only module that changes the state of a launched session. It decides from a row and applies the decision by an
- * update that names the row's state. If another transaction changed the row first, it reads and decides again.
+ * update that requires the row's state to be unchanged. If another transaction changed the row first, it reads and
+ * decides again.
  */
 import { SECOND_MS } from '@footlight/platform';
 import { cutUtf8, type Open, type SessionEndReason, type SessionStateName } from '@footlight/protocol';
@@ -25,10 +26,10 @@ import {
   type StopStep,
 } from './state.ts';
 
-/** Bound of repeated decisions. States only move forward, so a few repeats are enough. */
+/** Maximum repeated decisions. States never go back, so a few repeats are enough. */
 export const MAX_DECISIONS = 8;
 const MAX_AUDIT_DETAIL_BYTES = 512;
-/** A sentence; the session's record has the whole text. */
+/** Only a sentence is stored, because the session's record contains the whole text. */
 const MAX_AUDIT_REASON_BYTES = 200;
 
 /** A stored change that is announced after the commit. */
@@ -37,9 +38,9 @@ export interface Change {
   host_id: string | null;
   state: SessionStateName;
   moved: boolean;
-  /** Set when the session reached another state: the time since its launch (s). */
+  /** Set when the session reached another state: time since its launch (s). */
   reached?: number;
-  /** New text and app; missing members are unchanged. */
+  /** New text and app; missing fields are unchanged. */
   shows?: Pick<SessionChange, 'state_detail' | 'app_id'>;
   /** Set when the state became failed. */
   failure: { source: 'agent' | 'control_plane'; ending: Ending } | null;
@@ -47,7 +48,7 @@ export interface Change {
 
 export interface Transitions {
   /**
-   * Ends a session for a reason of the control plane, if it is in one of the given states.
+   * Ends a session because of the control plane, if the session is in one of the given states.
    * @param guard called first in the transaction; an exception rolls back (fence of a leader task)
    * @returns whether this call ended the session
    */
@@ -58,9 +59,9 @@ export interface Transitions {
     guard?: (tx: Tx) => Promise<void>,
   ): Promise<boolean>;
   /**
-   * Moves a session to stopping.
-   * @returns the row afterwards, and whether this call moved it; null: there is no such session
-   * @throws ApiError 503 when other transactions changed the row between every reading and writing
+   * Sets a session to stopping.
+   * @returns the changed row, and whether this call changed it; null: the session does not exist
+   * @throws ApiError 503 when other transactions changed the row between each read and write
    */
   stop(
     sessionId: string,
@@ -71,10 +72,12 @@ export interface Transitions {
    * @param mayComplete the agent may still have the command
    */
   rejectSwap(sessionId: string, target: string, mayComplete: boolean): Promise<void>;
-  /** Writes one step in the caller's transaction. @returns null when the row's state is no longer the decided one */
+  /** Writes one step in the caller's transaction. @returns null when the row's state has changed since the decision */
   applyStep(tx: Tx, row: LifeRow, step: Step, opens: boolean): Promise<Change | null>;
   applyEnd(tx: Tx, row: LifeRow, end: ControlEnd): Promise<Change | null>;
-  /** Call after the commit: updates live sessions, followers and the audit log of failures. */
+  /**
+   * Updates live sessions, notifies followers, and records failures in the activity log. Call this after the commit.
+   */
   announce(change: Change): void;
 }
 
@@ -185,8 +188,8 @@ export function createTransitions(
   }
 
   /**
-   * Reads, lets `decide` write, and repeats while another transaction changes the row.
-   * @returns null: there is no such session; contended: the row changed between every reading and writing
+   * Reads the row and lets `decide` write. Repeats this while other transactions change the row.
+   * @returns null: the session does not exist; contended: the row changed between each read and write
    */
   async function decideUntilWritten<T extends object>(
     sessionId: string,
@@ -267,7 +270,7 @@ export function createTransitions(
   }
 }
 
-/** Never negative, because the wall clock may have been set back since. */
+/** Never negative, although the wall clock may have been set back since then. */
 const secondsSince = ({ created_at }: Pick<LifeRow, 'created_at'>, nowMs: number): number =>
   Math.max(nowMs - created_at, 0) / SECOND_MS;
 

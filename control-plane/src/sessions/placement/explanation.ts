@@ -1,14 +1,15 @@
-/** Explanation of a placement for administrators: candidates and refusals. Pure. */
+/** Builds the explanation of a placement for administrators: candidates and refusals. Pure. */
 import { ERRORS, type ErrorCode, type Placement } from '@footlight/protocol/rest';
 import { freshVramFree, type GpuFacts, type PlacementDecision, type PlacementSettings } from './placement.ts';
 
-/** Bound of a stored explanation. The first candidates show why a GPU was chosen. */
+/** Maximum candidates and refusals in a stored explanation. The first candidates show why a GPU was chosen. */
 const MAX_KEPT_CANDIDATES = 16;
 const MAX_KEPT_REFUSALS = 48;
 
 /**
- * The facts of a decision at the time of the call, as a placed launch. The codec decision is added later.
- * @param whole false: the first entries of each list, to be stored
+ * Explains a decision with the facts at the time of the call. The outcome is `placed`; the codec decision is added
+ * later.
+ * @param whole false: only the first entries of each list, for storage
  */
 export function explain(
   { candidates, refusals }: Pick<PlacementDecision, 'candidates' | 'refusals'>,

@@ -8,21 +8,21 @@ import {
 } from './placement.ts';
 import { loadGpus } from './placement-store.ts';
 
-/** More GPUs than any fleet has: a read without a limit. */
+/** Limit that no fleet reaches, so that all GPUs are read. */
 export const WHOLE_FLEET = 1_000_000;
 
-/** GPUs for the launches of one booking, minus what these launches take from each other. */
+/** GPUs for the launches of one booking. Slots that one launch uses are subtracted for the next ones. */
 export class GpuSnapshot {
   readonly #db: Executor;
   readonly #settings: PlacementSettings;
   readonly #nowMs: number;
   readonly #firstRead: number;
   readonly #gpus = new Map<string, GpuFacts>();
-  /** Ordered GPUs, keyed by the facts that determine the order. */
+  /** Sorted lists of GPUs, keyed by the facts that determine the order. */
   readonly #views = new Map<string, Promise<GpuFacts[]>>();
   readonly #skipped = new Set<GpuFacts>();
 
-  /** @param firstRead most GPUs of the first read; the whole fleet is read if none of them is a candidate */
+  /** @param firstRead maximum GPUs of the first read; if none of them is a candidate, the whole fleet is read */
   constructor(db: Executor, settings: PlacementSettings, nowMs: number, firstRead: number) {
     this.#db = db;
     this.#settings = settings;
@@ -35,7 +35,7 @@ export class GpuSnapshot {
     await Promise.all(demands.map((demand) => this.#view(demand, this.#firstRead)));
   }
 
-  /** @returns the best GPU that was not skipped (or null), and the decision about all GPUs read */
+  /** @returns the best GPU that was not skipped (or null), and the decision about all GPUs that were read */
   async choose(demand: Demand): Promise<{ gpu: GpuFacts | null; decision: PlacementDecision }> {
     let gpus = await this.#view(demand, this.#firstRead);
     let decision = this.#decide(gpus, demand);
@@ -46,7 +46,7 @@ export class GpuSnapshot {
     return { gpu: decision.candidates.find((gpu) => !this.#skipped.has(gpu)) ?? null, decision };
   }
 
-  /** Counts a launch to a GPU, so that the next launch sees the remaining slots. */
+  /** Counts a launch on a GPU, so that the next launch sees the remaining slots. */
   assume(gpu: GpuFacts, demand: Demand): void {
     this.#count(gpu, demand, 1);
   }
@@ -55,7 +55,7 @@ export class GpuSnapshot {
     this.#count(gpu, demand, -1);
   }
 
-  /** Leaves out a GPU that another transaction holds, or changed since it was read. */
+  /** Excludes a GPU that another transaction has locked, or changed since it was read. */
   skip(gpu: GpuFacts): void {
     this.#skipped.add(gpu);
   }
@@ -83,7 +83,7 @@ export class GpuSnapshot {
 
   async #read(demand: Demand, limit: number): Promise<GpuFacts[]> {
     const read = await loadGpus(this.#db, demand, this.#settings, this.#nowMs, limit);
-    // All readers share one object for each GPU.
+    // All lists share one object per GPU, so that counted launches show in each list.
     return read.map((gpu) => {
       const before = this.#gpus.get(gpu.gpu_id);
       if (before === undefined) {

@@ -1,15 +1,15 @@
 import { type Clock, SECOND_MS } from '@footlight/platform';
 
-/** After this time a host whose replica ended has usually registered at another one. */
+/** After this time a host whose replica stopped has usually registered at another replica. */
 const FORGOTTEN_AFTER_MS = 5 * SECOND_MS;
 
 /**
- * Hosts that are stored as online, but to which no command could be delivered a moment ago. Bounded by the hosts of the
- * fleet.
+ * Hosts that are stored as online, but to which a command recently could not be delivered. The number of hosts bounds
+ * the map.
  */
 export class OutOfReach {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
-  /** Host → when a launch may try it again. */
+  /** Host id → time when a launch may try the host again. */
   readonly #until = new Map<string, number>();
 
   constructor(clock: Pick<Clock, 'monotonicMs'>) {

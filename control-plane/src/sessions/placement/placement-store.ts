@@ -17,7 +17,7 @@ import {
 } from './placement.ts';
 import { inFlight } from './slots-store.ts';
 
-/** One GPU's row of an agent's encoder report, as far as a stream needs it. */
+/** One entry of an agent's encoder report, with the fields that a stream needs. */
 interface EncoderRow {
   family: string;
   gpu_index: number;
@@ -28,11 +28,11 @@ interface EncoderRow {
 /** Host facts that a placed session stores. */
 export interface ServingFacts extends ServingGpu {
   encoders: readonly EncoderRow[] | null;
-  /** Settings in force for a session that starts now, as texts. */
+  /** Settings that apply to a session that starts now, as texts. */
   settings: Readonly<Record<string, string>>;
 }
 
-/** Cache of parsed reports: hosts of one kind report the same texts, and every launch reads many of them. */
+/** Cache of parsed reports: similar hosts report the same texts, and every launch reads many of them. */
 const parsed = new LRUCache<string, object>({ max: 1_000 });
 
 function parse<T extends object>(text: string): T {
@@ -60,7 +60,7 @@ type GpuQuery = {
   /** null: any host. */
   pinnedHost: string | null;
   preferredHost: string | null;
-  /** VRAM samples since this time count. */
+  /** Older VRAM samples are ignored. */
   freshSince: number;
   stalenessMs: number;
   limit: number;
@@ -122,7 +122,7 @@ const gpusInOrder = (db: Executor, query: GpuQuery) => {
 
 /**
  * The GPUs that a launch may use, in the order of `decidePlacement`; GPUs that could serve now come first.
- * @param limit most rows
+ * @param limit maximum rows
  */
 export async function loadGpus(
   db: Executor,
@@ -183,7 +183,7 @@ export async function loadGpus(
   });
 }
 
-/** Hosts without a stored GPU, by name. */
+/** Hosts without a stored GPU, sorted by name. */
 export function loadBareHosts(
   db: Executor,
 ): Promise<Pick<HostFacts, 'host_id' | 'node_name' | 'status' | 'capacity_detection'>[]> {
@@ -196,7 +196,7 @@ export function loadBareHosts(
     .execute();
 }
 
-/** Encoders of the GPUs' hosts. */
+/** Reads the encoder facts of the GPUs' hosts. */
 export async function loadServingFacts(
   db: Executor,
   gpus: readonly GpuFacts[],
@@ -215,7 +215,7 @@ export async function loadServingFacts(
             'effective_settings',
             'settings_overrides',
           ])
-          // A scalar subquery, because most hosts have no measurement and need no second query.
+          // The subquery tells which hosts have measurements; most have none and need no second query.
           .select((eb) =>
             eb
               .exists(

@@ -1,7 +1,6 @@
 /**
- * Decides which GPUs a launch may use, and why not the others. Pure: facts and the time in; ordered candidates and
- * refusals with their numbers out.
- * Source: docs/sessions.md, "Where it runs".
+ * Decides which GPUs a launch may use, and why the others are refused. Pure: the function receives facts and the time,
+ * and returns ordered candidates, and refusals with their numbers. Source: docs/sessions.md, "Where it runs".
  */
 
 import { SECOND_MS } from '@footlight/platform';
@@ -17,13 +16,13 @@ export interface HostFacts {
   status: 'online' | 'offline' | 'draining';
   capacity_detection: 'ok' | 'unavailable' | 'failed';
   features: readonly string[];
-  /** Encoder family in effect; null = unset, same as openh264. */
+  /** Encoder family that the host uses; null: not set, which means openh264. */
   encoder: string | null;
-  /** Render node setting in effect: a device path pins the GPU, "" and "software" do not. */
+  /** Current setting of the render node: a device path selects the GPU; "" and "software" do not. */
   render_node: string | null;
-  /** Directory of homes on the host; null = not reported yet. */
+  /** Directory of homes on the host; null: not reported yet. */
   home_root: string | null;
-  /** Catalog images that launches of this batch need, by id; a missing one is absent. */
+  /** States of the catalog images that launches of this batch need, by id; a missing image is absent. */
   images: ReadonlyMap<string, HostImage>;
 }
 
@@ -36,32 +35,32 @@ export interface GpuFacts {
   reported: boolean;
   slots_total: number;
   slots_used: number;
-  /** Reserving sessions on this GPU. */
+  /** Number of sessions that reserve slots on this GPU. */
   active_sessions: number;
-  /** Reserving sessions that the VRAM sample cannot contain yet. */
+  /** Number of these sessions that started too late to be included in the VRAM sample. */
   in_flight: number;
   vram_mb_total: number;
-  /** null = unknown, never zero. */
+  /** null: unknown; it must not be treated as zero. */
   vram_mb_free: number | null;
-  /** Control-plane clock, epoch ms. */
+  /** Time of the sample on the control plane's clock, epoch ms. */
   vram_sampled_at: number | null;
 }
 
-/** What a launch needs of a host. */
+/** Requirements of a launch for a host. */
 export interface Demand {
   encode_slots: number;
   runtime: 'process' | 'container';
   /** The launch needs a managed home below the host's home root. */
   needs_home_root: boolean;
-  /** The only place that may serve the launch; null = any. There is no fallback to another host. */
+  /** The only host or GPU that may serve the launch; null: any. There is no fallback to another host. */
   pin: Pin | null;
-  /** GPUs of this host come first (placement policy locality); null = no preference. */
+  /** GPUs of this host come first (placement policy locality); null: no preference. */
   prefer_host_id: string | null;
-  /** The catalog image that a host must hold; null = none, or one that hosts fetch on demand. */
+  /** The catalog image that a host must have; null: the launch needs none, or hosts fetch it on demand. */
   image: RequiredImage | null;
-  /** Skips the live-VRAM veto: a console starts regardless of other sessions. */
+  /** Skips the live-VRAM veto: a console starts even if other sessions use the VRAM. */
   skip_vram_veto: boolean;
-  /** Encoder family of a measurement; null = the one in effect on the host. */
+  /** Encoder family of a measurement; null: the encoder that the host uses. */
   encoder: EncoderFamily | null;
   /** Hosts that are stored as online, but to which no command can be delivered. */
   unreachable: ReadonlySet<string>;
@@ -69,27 +68,27 @@ export interface Demand {
 
 export interface Pin {
   host_id: string;
-  /** null = any GPU of that host. */
+  /** null: any GPU of that host. */
   gpu_index: number | null;
 }
 
 export interface PlacementSettings {
-  /** Veto floor in MB; 0 = off. */
+  /** Minimum free VRAM in MB below which a launch is vetoed; 0: no veto. */
   vramMinFreeMb: number;
-  /** Video memory that a starting session is assumed to need beyond the sample, MB. */
+  /** Video memory that each session that is not in the sample yet is assumed to need, MB. */
   vramInflightEstimateMb: number;
   vramStalenessSecs: number;
 }
 
 export interface PlacementDecision<Gpu extends GpuFacts = GpuFacts> {
-  /** In the order of attempts. */
+  /** Candidates in the order in which they are tried. */
   candidates: Gpu[];
   refusals: PlacementRefusal[];
-  /** Whether some GPU would serve this launch when idle. */
+  /** Whether at least one GPU could serve this launch if it were idle. */
   could_ever: boolean;
-  /** The launch needs a container, and no host runs containers. False in a fleet without hosts. */
+  /** Whether the launch needs a container and no host runs containers. false in a fleet without hosts. */
   needs_containers: boolean;
-  /** A host would serve the launch once it has the image. */
+  /** Whether a host could serve the launch as soon as it has the image. */
   awaits_image: boolean;
 }
 
@@ -129,7 +128,7 @@ function refusesHost(host: Pick<HostFacts, 'status' | 'capacity_detection'>): Br
   return null;
 }
 
-/** Rule `encoder_binding`: whether the encoder can use this GPU. @param wanted null: the one in effect on the host */
+/** Rule `encoder_binding`: whether the encoder can use this GPU. @param wanted null: the encoder that the host uses */
 function refusesEncoder(gpu: GpuFacts, wanted: EncoderFamily | null): Broken | null {
   const { render_node } = gpu.host;
   const encoder = wanted ?? gpu.host.encoder;
@@ -153,7 +152,7 @@ function refusesPin(gpu: GpuFacts, pin: Pin | null): Broken | null {
   return null;
 }
 
-/** Rule `image`. A host that does not report its version passes. */
+/** Rule `image`. A host that does not report the image's version is accepted. */
 function refusesImage(images: HostFacts['images'], required: RequiredImage | null): Broken | null {
   if (required === null) return null;
   const { state, version } = images.get(required.image_id) ?? { state: 'absent', version: null };
@@ -163,7 +162,7 @@ function refusesImage(images: HostFacts['images'], required: RequiredImage | nul
   return null;
 }
 
-/** Free VRAM of a GPU when its sample is fresh, else null. */
+/** Free VRAM of a GPU if its sample is fresh, otherwise null. */
 export function freshVramFree(
   gpu: Pick<GpuFacts, 'vram_mb_free' | 'vram_sampled_at'>,
   settings: PlacementSettings,
@@ -175,8 +174,8 @@ export function freshVramFree(
 
 /**
  * Live-VRAM veto for one GPU.
- * @returns null (no veto) without a fresh sample, or when the card is smaller than the floor: encode slots then
- * decide alone
+ * @returns null (no veto) without a fresh sample, or when the card is smaller than the floor; only the encode slots
+ *   then decide
  */
 export function vramVeto(
   gpu: Pick<GpuFacts, 'vram_mb_total' | 'vram_mb_free' | 'vram_sampled_at' | 'in_flight'>,
@@ -191,7 +190,7 @@ export function vramVeto(
   return left < floor ? { have: left, need: floor } : null;
 }
 
-/** The rules `slots` and `vram`, whose answer changes with the load. */
+/** The rules `slots` and `vram`, whose result depends on the current load. */
 export function refusesForNow(
   gpu: GpuFacts,
   demand: Demand,
@@ -206,7 +205,7 @@ export function refusesForNow(
 
 /**
  * Judges every GPU of the fleet for one launch.
- * @param gpus each with its host; GPUs that the newest report omits may be included
+ * @param gpus GPUs with their hosts; GPUs that are missing in the newest report may be included
  * @param nowMs epoch ms, compared with the stored sample times
  */
 export function decidePlacement<Gpu extends GpuFacts>(
@@ -279,7 +278,7 @@ function byPlacement(demand: Demand, settings: PlacementSettings, nowMs: number)
   };
 }
 
-/** The refusal of a launch without a candidate. */
+/** The refusal of a launch for which no GPU is a candidate. */
 export function refusalOf({
   could_ever,
   needs_containers,

@@ -1,19 +1,25 @@
-/** Encode slots of GPUs: booking, freeing, counting. */
+/** Books, frees and counts encode slots of GPUs. */
 import { SECOND_MS } from '@footlight/platform';
 import { reservingStates } from '@footlight/protocol';
 import { type RawBuilder, sql } from 'kysely';
 import type { Executor, Tx } from '../../platform/database/index.ts';
 import { freshVramFree, type GpuFacts, type PlacementSettings } from './placement.ts';
 
-/** Session states that hold slots, as text: a partial index serves only queries that name its states literally. */
+/**
+ * Session states that reserve slots, as SQL text, because a partial index is used only for queries that contain its
+ * states as literals.
+ */
 const RESERVING = sql.raw(`(${reservingStates.map((state) => `'${state}'`).join(', ')})`);
 
-/** Sessions of a GPU that a VRAM sample cannot contain yet. @param since start of the counted time */
+/**
+ * Number of sessions of a GPU that started too late to be included in its VRAM sample. @param since start of the
+ * counted time
+ */
 export const inFlight = (gpuId: RawBuilder<unknown>, since: RawBuilder<unknown>) =>
   sql<number>`(select count(*) from sessions s where s.gpu_id = ${gpuId} and s.state in ${RESERVING}
     and (s.started_at is null or s.started_at > ${since}))`;
 
-/** Sum of the demands on one GPU. */
+/** Total slots and sessions to book on one GPU. */
 export interface SlotBooking {
   gpu_id: string;
   slots: number;
@@ -39,7 +45,8 @@ const book = (db: Executor, bookings: Figures) =>
       sessions_active: sql<number>`sessions_active + ${byGpu(sql.ref('gpus.id'), bookings, bookings.sessions)}`,
     })
     .where('id', 'in', (eb) =>
-      // Postgres re-evaluates a concurrently changed row; a full GPU is then left out.
+      // Postgres evaluates the condition again for a row that changed concurrently, so a GPU that became full is left
+      // out.
       eb
         .selectFrom('gpus as wanted')
         .select('wanted.id')
@@ -54,9 +61,9 @@ const book = (db: Executor, bookings: Figures) =>
     .execute();
 
 /**
- * Books slots of unlocked GPUs that have room for the whole demand, and locks their rows. This condition is the last
- * guard against double booking; the table's check constraint is the fallback.
- * @param bookings at most one for each GPU
+ * Books slots of unlocked GPUs that have room for the whole demand, and locks their rows. This condition prevents
+ * double booking; the table's check constraint would detect a bug in it.
+ * @param bookings at most one booking per GPU
  * @returns the booked GPUs
  */
 export async function bookSlots(tx: Tx, bookings: readonly SlotBooking[]): Promise<Map<string, BookedGpu>> {
@@ -89,15 +96,18 @@ export async function releaseSlots(tx: Tx, gpuId: string, slots: number): Promis
     .set({
       slots_used: remaining,
       sessions_active: sql<number>`case when sessions_active > 0 then sessions_active - 1 else 0 end`,
-      // A capacity report may have lowered slots_total below the booked slots; the guard shrinks with the remaining
-      // bookings.
+      // A capacity report may have lowered slots_total below the booked slots; slots_guard therefore follows the
+      // remaining bookings.
       slots_guard: sql<number>`case when ${remaining} > slots_total then ${remaining} else slots_total end`,
     })
     .where('id', '=', gpuId)
     .execute();
 }
 
-/** Sessions that the GPUs' VRAM samples cannot contain yet. GPUs without a fresh sample are missing. */
+/**
+ * Number of sessions per GPU that started too late to be included in its VRAM sample. GPUs without a fresh sample are
+ * missing.
+ */
 export async function countInFlight(
   tx: Tx,
   gpus: Iterable<BookedGpu>,
@@ -120,7 +130,7 @@ export async function countInFlight(
   return new Map(rows.map((row) => [row.id, Number(row.in_flight)]));
 }
 
-/** Recomputes the slots of every GPU from its sessions. The caller's transaction must hold the rows' locks. */
+/** Recomputes the slots of every GPU from its sessions. The caller's transaction must have locked the rows. */
 export async function rebuildSlots(tx: Tx): Promise<number> {
   const of = (figure: RawBuilder<unknown>) =>
     sql<number>`(select ${figure} from sessions s where s.gpu_id = gpus.id and s.state in ${RESERVING})`;
@@ -138,7 +148,7 @@ export async function rebuildSlots(tx: Tx): Promise<number> {
   return Number(result.numUpdatedRows);
 }
 
-/** Locks every GPU, waiting for each, in order of id, so that two launches cannot deadlock. */
+/** Locks all GPUs in the order of their ids, and waits for each lock. The order prevents deadlocks between launches. */
 export async function lockGpus(tx: Tx): Promise<void> {
   await tx.selectFrom('gpus').select('id').orderBy('id').forNoKeyUpdate().execute();
 }

@@ -1,7 +1,10 @@
-/** Stream tiers of a launch without a launch profile. Pure. The first tier that the device passes is used. */
+/**
+ * Chooses the stream tier of a launch without a launch profile. Pure. The first tier whose requirements the device
+ * meets is used.
+ */
 import type { ProbeFacts } from '../../accounts/index.ts';
 
-/** Measured network and decoder limits of a device. null = not measured. */
+/** Measured network and decoder limits of a device. null: not measured. */
 export type LineFacts = Pick<ProbeFacts, 'bandwidth_kbps' | 'rtt_ms' | 'max_decode_height'>;
 
 interface Tier {
@@ -12,14 +15,14 @@ interface Tier {
   bitrate_kbps: number;
   floor_kbps: number;
   playout0_ms: number;
-  /** Least measured bandwidth, in addition to 1.5 times the bitrate. */
+  /** Minimum measured bandwidth, in addition to 1.5 times the bitrate. */
   min_bandwidth_kbps: number;
   /** null: bandwidth and round trip need no measurement. */
   max_rtt_ms: number | null;
   min_decode_height: number | null;
 }
 
-/** The tier that always passes. */
+/** The tier that is used when the device meets no other tier's requirements. */
 const LAST_RESORT: Tier = {
   id: '720p30',
   width: 1280,
@@ -33,7 +36,7 @@ const LAST_RESORT: Tier = {
   min_decode_height: null,
 };
 
-/** The tier without a probe. */
+/** The tier for a device without a probe. */
 const UNMEASURED: Tier = {
   id: '1080p60',
   width: 1920,
@@ -47,7 +50,7 @@ const UNMEASURED: Tier = {
   min_decode_height: 1_080,
 };
 
-/** Best first; the first tier that passes is used. */
+/** Sorted from best to worst; the first tier whose requirements are met is used. */
 const TIERS: readonly Tier[] = [
   {
     id: '1080p60-lan',
@@ -78,7 +81,7 @@ const TIERS: readonly Tier[] = [
 
 /**
  * The tier for a device.
- * @param probe null = never measured, or measurement too old
+ * @param probe null: the device was never measured, or the measurement is too old
  */
 export function chooseTier(probe: LineFacts | null): Tier {
   if (probe === null) return UNMEASURED;
