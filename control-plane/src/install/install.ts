@@ -16,7 +16,7 @@ import { CONTROL_SERVICE, controlUnit } from './unit.ts';
 export interface InstallPlaces {
   environmentFile: string;
   unitFile: string;
-  /** The Node binary of the service. */
+  /** Path of the Node binary that runs the service. */
   node: string;
   program: string;
 }
@@ -31,8 +31,8 @@ const INSTALL_PLACES: InstallPlaces = {
 const DATA_DIR = '/var/lib/service-control';
 
 /**
- * Installs this control plane as a service: writes its environment and unit, and starts it.
- * Repeatable: values of an earlier call stay unless this one overrides them; an empty variable is removed.
+ * Installs this control plane as a service: writes its environment and unit, and starts it. It can be repeated: values
+ * of an earlier call stay unless this call overrides them; an empty variable is removed.
  * @returns the exit code: 0 done, 1 an obstacle on the machine, 2 refused configuration. Nothing is written with 1 or
  * 2.
  */
@@ -93,7 +93,7 @@ export async function install(
   return startService(CONTROL_SERVICE, print);
 }
 
-/** Paths that the service writes and that must persist. */
+/** Paths to which the service writes data that must persist. */
 function dataPaths(config: Config): string[] {
   return [
     config.dataDir,
@@ -103,7 +103,7 @@ function dataPaths(config: Config): string[] {
   ];
 }
 
-/** The first directory on the path that other users may not enter, or that the unit hides; null: none. */
+/** The first directory on the path that the service's user may not enter, or that the unit hides; null: none. */
 function closedOn(file: string): string | null {
   const hidden = /^\/(home|root|run\/user)(?=\/)/.exec(file)?.[0];
   if (hidden !== undefined) return hidden;

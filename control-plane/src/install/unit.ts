@@ -6,14 +6,17 @@ export interface ControlUnit {
   node: string;
   program: string;
   environmentFile: string;
-  /** The service binds a port below 1024. */
+  /** Whether the service uses a port below 1024. */
   lowPort: boolean;
 }
 
 const NAME = 'footlight-control';
 export const CONTROL_SERVICE = `${NAME}.service`;
 
-/** The systemd unit of the control plane: a dynamic user, its data, and the network. */
+/**
+ * Text of the control plane's systemd unit. The service runs as a dynamic user with access only to its data and the
+ * network.
+ */
 export function controlUnit({ lowPort, ...paths }: ControlUnit): string {
   return serviceUnit({
     ...paths,

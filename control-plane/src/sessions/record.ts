@@ -18,9 +18,11 @@ export type SessionRow = Selectable<SessionsTable>;
 /** In-memory observations of a running session. */
 export interface Observed extends KnownHealth {
   app_launch_state?: AppLaunchState;
-  /** Newest reported size of the picture. */
+  /** Picture size from the newest report. */
   display?: ObservedDisplay;
-  /** When the host ends the session without a viewer, epoch ms; null: no idle timer runs; missing: unknown. */
+  /**
+   * Time when the host ends the session if no viewer connects, epoch ms; null: no idle timer runs; missing: unknown.
+   */
   idle_ends_at?: number | null;
   /** Newest sample of the agent. */
   metrics?: Pick<SessionMetrics, 'ts' | 'metrics'>;
@@ -28,7 +30,7 @@ export interface Observed extends KnownHealth {
   viewer?: NonNullable<ViewerReport['sample']>;
 }
 
-/** @param observed undefined: no observation since this process started */
+/** @param observed undefined: nothing was observed since this process started */
 export function sessionRecord(row: SessionRow, observed: Observed | undefined): Session {
   const launchState = observed?.app_launch_state;
   return {
@@ -70,7 +72,7 @@ export function sessionRecord(row: SessionRow, observed: Observed | undefined): 
   };
 }
 
-/** health_state and health_reason; neither without a verdict or after a stop. */
+/** health_state and health_reason; both are missing without a verdict or after a stop. */
 function healthRecord(
   { state, failure_code, error_message }: SessionRow,
   observed: Observed | undefined,
@@ -83,7 +85,7 @@ function healthRecord(
   return shownHealth(observed ?? {});
 }
 
-/** Record members of a live session that come from observations. */
+/** Fields of a live session's record that come from observations. */
 export const observedRecord = (observed: Observed): NonNullable<SessionChange['observed']> => ({
   ...shownHealth(observed),
   ...(observed.app_launch_state !== undefined && { app_launch_state: observed.app_launch_state }),

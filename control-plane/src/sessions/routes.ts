@@ -10,12 +10,15 @@ import type { SignalingToken } from '../signaling/index.ts';
 import type { Sessions } from './service.ts';
 import { signalingUrl } from './signaling-url.ts';
 
-/** Each launch leaves a permanent row, and each refusal a long log line. */
+/** The limit is needed because each launch stores a permanent row, and each refusal writes a long log line. */
 const LAUNCHES_PER_USER: WindowLimit = { limit: 600, windowMs: 10 * MINUTE_MS };
 /** A page requests one ticket for each connection; each ticket is a row until it expires. */
 const TICKETS_PER_USER: WindowLimit = { limit: 300, windowMs: MINUTE_MS };
 
-/** @param authenticate looks up a bearer token again, for streams that outlive their request */
+/**
+ * @param authenticate looks up a bearer token again, for event streams, which stay open after the check of their
+ *   request
+ */
 export function registerSessionsRoutes(
   server: Server,
   sessions: Sessions,

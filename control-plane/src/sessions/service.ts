@@ -67,13 +67,13 @@ interface Page<Item> {
 export interface Sessions extends SessionDirectory, Captures {
   readonly streams: EventStreams;
   readonly iceServers: IceServer[];
-  /** Launches for consoles. */
+  /** Launches sessions for consoles. */
   readonly consoles: ConsoleSessions;
   /** Launches a measurement. @throws ApiError 409 with the reason */
   launchBench(request: BenchLaunch, actorUserId: string): Promise<{ sessionId: string; token: string }>;
-  /** Loads the live sessions. Call after the migrations and before agents connect. */
+  /** Loads the live sessions. Call this after the migrations and before agents connect. */
   start(): Promise<void>;
-  /** Ends event streams and timers. Sessions go on. */
+  /** Ends event streams and timers. Sessions continue. */
   close(): void;
   launch(caller: Caller, body: LaunchBody): Promise<{ session: Session; token: SignalingToken }>;
   /** Result of a hypothetical launch by the given account. @throws ApiError 404 */
@@ -86,7 +86,7 @@ export interface Sessions extends SessionDirectory, Captures {
     limit: number,
     cursor: string | undefined,
   ): Promise<Page<AdminSession>>;
-  /** The row, for the owner and administrators. @throws ApiError 403, 404 */
+  /** Returns the row, if the caller is the owner or an administrator. @throws ApiError 403, 404 */
   read(caller: Caller, id: string): Promise<SessionRow>;
   record(row: SessionRow): Session;
   /** @returns ended: the session had already ended */
@@ -95,17 +95,20 @@ export interface Sessions extends SessionDirectory, Captures {
   updateDisplay(caller: Caller, id: string, change: DisplayChange): Promise<Session>;
   /** Starts a swap. @throws ApiError with the first refusal */
   swap(caller: Caller, id: string, appId: string): Promise<Session>;
-  /** Stops several sessions with a stored reason. Never rejects: failures are logged. */
+  /** Stops several sessions and stores the reason. Never rejects: failures are logged. */
   stopAll(ids: readonly string[], reason: SessionEndReason): Promise<void>;
-  /** Signaling token for the owner only. @throws ApiError 403, 404, 409 */
+  /** Creates a signaling token; only the owner may do this. @throws ApiError 403, 404, 409 */
   mintToken(caller: Caller, id: string): Promise<SignalingToken>;
   /** Adds a viewer's report to the record of a session that has not ended. Never rejects. */
   viewerReported(caller: Caller, session: SessionRow, report: ViewerReport): Promise<void>;
-  /** A viewer saw the app's first picture. @param sinceLaunchMs as the viewer reports it; null: not reported */
+  /**
+   * Called when a viewer saw the app's first picture. @param sinceLaunchMs time that the viewer reports; null: not
+   * reported
+   */
   seen(sessionId: string, sinceLaunchMs: number | null): void;
   /** Sessions that have not ended, by state; a state without a session is missing. */
   countLive(): Promise<ReadonlyMap<string, number>>;
-  /** The row without a check of rights; undefined when it was deleted. */
+  /** Returns the row without checking rights; undefined when it was deleted. */
   find(id: string): Promise<SessionRow | undefined>;
 }
 
@@ -125,7 +128,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
   const launches = createLaunchWatch(platform);
   const transitions = createTransitions(platform, live, {
     launches,
-    // Its host keeps what it recorded of a failed session for ten minutes only.
+    // Keep the recording now, because a host keeps it for only ten minutes after the failure.
     onFailed: (id) => void recordings.freezeOnce(id, 'failure', null),
   });
   const driver = createDriver(platform, { agents, launches, links, live, presence, transitions, bootAtMs });
@@ -151,7 +154,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
   }
 
   /**
-   * Starts the commands of a launched session.
+   * Starts sending the commands of a launched session.
    * @param actorUserId null: the service launched it
    * @param requestedAtMs epoch ms; missing: the launch was requested by the service itself
    */
@@ -162,7 +165,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
   ): Promise<Session> {
     live.track(row, clock.monotonicMs());
     launches.booked(row, requestedAtMs);
-    // The replica with the host's link does not know of the session yet.
+    // Announce the session, because the replica with the host's link does not know it yet.
     bus.publish(sessionSubjects.changed, row.id, {});
     void images.used(row.host_id as string, assignment.app.image);
     void driver.launch(row.host_id as string, assignment);
@@ -173,7 +176,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
     return record(row);
   }
 
-  /** Moves a session to stopping and tells its host; null when the session was deleted. */
+  /** Sets a session to stopping and sends its host the stop; null when the session was deleted. */
   async function requestStop(id: string, reason: SessionEndReason): ReturnType<Transitions['stop']> {
     const outcome = await transitions.stop(id, reason);
     if (outcome?.row.state === 'stopping' && outcome.row.host_id !== null)
@@ -295,7 +298,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
         links.log('info', row.host_id as string, { session_id: id, result }, 'session.display_failed');
         throw new ApiError('display_update_rejected');
       }
-      // Update the live session now: a reader before the agent's next metrics sees the new size.
+      // Update the live session now, so that a read before the agent's next metrics shows the new size.
       const session = live.get(id);
       if (session !== undefined && asksForPicture(change))
         session.observed = {
@@ -328,7 +331,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
         await watchViewer(caller, row, seconds).catch((error: unknown) =>
           logger.error({ session_id: id, err: error }, 'session.decode_history_failed'),
         );
-      // Only the replica with the host's link counts the seconds, whichever replica the viewer reaches.
+      // Only the replica with the host's link counts the seconds, so send them there.
       else if (seconds.length > 0)
         bus.publish(replicaSubjects.watched, id, {
           user_id: caller.userId,

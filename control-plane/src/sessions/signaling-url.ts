@@ -8,7 +8,7 @@ const first = (header: string | string[] | undefined): string | undefined => {
 
 /**
  * @param overTls whether the request used this server's own TLS
- * @param publicBaseUrl address of the service behind a proxy; null = not configured
+ * @param publicBaseUrl address of the service behind a proxy; null: not configured
  */
 export function signalingUrl(
   headers: IncomingHttpHeaders,

@@ -22,7 +22,7 @@ const FOLLOWED_COLUMNS = [
   'stream_bitrate_kbps',
   'stream_launch_floor_kbps',
 ] as const;
-/** What a replica needs of a session that another one changed. */
+/** Columns that a replica reads when another replica changed the session. */
 export type FollowedRow = Pick<SessionRow, (typeof FOLLOWED_COLUMNS)[number]>;
 
 /** @param ids at least one */
@@ -30,10 +30,10 @@ export function loadFollowed(db: Executor, ids: readonly string[]): Promise<Foll
   return db.selectFrom('sessions').select(FOLLOWED_COLUMNS).where('id', 'in', ids).execute();
 }
 
-/** Literals: a partial index serves only queries that name its states. */
+/** Literals, because a partial index is used only for queries that contain its states. */
 const LIVE = sql.raw(`(${nonterminalStates.map((state) => `'${state}'`).join(', ')})`);
 
-/** Sessions that have not ended, by state; a state without a session is missing. */
+/** Number of sessions that have not ended, by state; a state without sessions is missing. */
 export async function countLiveSessions(db: Executor): Promise<ReadonlyMap<string, number>> {
   const rows = await db
     .selectFrom('sessions')
@@ -75,7 +75,7 @@ export async function loadHostHomeRoot(db: Executor, hostId: string): Promise<st
   return settingsInForce(reported, fromJson<SettingValues>(row.settings_overrides)).home_root ?? null;
 }
 
-/** @returns null: unknown session, or no stored explanation */
+/** @returns null: the session is unknown or has no stored explanation */
 export async function loadPlacement(db: Executor, sessionId: string): Promise<Placement | null> {
   const row = await db
     .selectFrom('session_placements')

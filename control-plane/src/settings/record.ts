@@ -4,7 +4,7 @@ import { bool, flag, fromJson, instant, toJson } from '../platform/database/inde
 import { invalid } from '../platform/errors.ts';
 import type { SettingColumns, SettingsRow } from './store.ts';
 
-/** Instance settings for other features. */
+/** Instance settings that other features use. */
 export interface SettingsInForce {
   registrationMode: 'closed' | 'invite_only' | 'open';
   storageProvider: 'auto' | 'local' | 'volume';
@@ -34,7 +34,7 @@ export function toRecord(row: SettingsRow): InstanceSettings {
 }
 
 /**
- * Columns of a patch with stored values.
+ * Converts a patch to columns with their stored values.
  * @throws ApiError 400 for an invalid origin
  */
 export function toColumns(patch: SettingsPatch): SettingColumns {

@@ -3,7 +3,7 @@ import { CONFIG_CATALOG } from './config-catalog.ts';
 import type { Secrets } from './secrets.ts';
 import type { Settings } from './service.ts';
 
-/** Registers the routes of settings, host settings table and secrets. */
+/** Registers the routes of the instance settings, the table of host settings, and secrets. */
 export function registerSettingsRoutes(
   server: Server,
   { settings, secrets }: { settings: Settings; secrets: Secrets },

@@ -8,10 +8,10 @@ import type { SecretKey, SecretKeys } from '../platform/secret-keys.ts';
 
 const ALGORITHM = 'aes-256-gcm';
 const TAG_BYTES = 16;
-/** Nonce length of GCM; a nonce must never be reused under one key. */
+/** Nonce length of GCM. A nonce must never be used twice with the same key. */
 export const NONCE_BYTES = 12;
 
-/** Authenticated but not stored; separates this use of the key from others. */
+/** Authenticated but not stored; it separates this use of the key from other uses. */
 const additionalData = (name: string): Buffer => Buffer.from(`footlight/secret/1:${name}`, 'utf8');
 
 /** A stored value; both texts are base64. */
@@ -21,7 +21,7 @@ export interface SealedValue {
   key_version: number;
 }
 
-/** @param nonce 12 bytes, never used with this key */
+/** @param nonce 12 bytes that were never used with this key */
 export function sealValue(
   { version, key }: SecretKey,
   name: string,
@@ -36,7 +36,7 @@ export function sealValue(
 
 /**
  * @param keys null: no master key is set
- * @returns the value, or the reason for administrators why it cannot be decrypted
+ * @returns the value, or the reason why it cannot be decrypted, for administrators
  */
 export function openValue(
   keys: SecretKeys | null,
@@ -63,7 +63,7 @@ export function openValue(
     const opened = Buffer.concat([decipher.update(bytes.subarray(0, -TAG_BYTES)), decipher.final()]);
     return { value: opened.toString('utf8') };
   } catch {
-    // GCM does not distinguish a wrong key of this version from changed or moved bytes.
+    // The message names both causes, because GCM cannot distinguish a wrong key from changed or moved bytes.
     return {
       problem: `The master key does not match: version ${key_version} does not open the stored value. Give the right key that version, or set the secret again.`,
     };
@@ -72,7 +72,9 @@ export function openValue(
 
 /** Values with fewer characters get no hint. */
 const MIN_HINTED = 12;
-/** Enough to tell two keys apart, too few to help a guess at a key of twelve characters or more. */
+/**
+ * Four characters are enough to distinguish two keys, and too few to help guessing a key of twelve or more characters.
+ */
 const HINT_LENGTH = 4;
 
 /** The last four characters, as a hint for administrators; "" for short values. */

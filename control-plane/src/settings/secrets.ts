@@ -7,12 +7,12 @@ import { hintOf, NONCE_BYTES, openValue, sealValue } from './secret-cipher.ts';
 import { DECLARED_SECRETS, type DeclaredSecret, findDeclared, type SecretName } from './secret-names.ts';
 import { deleteSecret, findSecret, loadSecrets, putSecret, type SecretRow } from './secret-store.ts';
 
-/** A secret in force. The value goes only into the caller's request to a provider, never into logs or answers. */
+/** A usable secret. Callers must put the value only into their request to a provider, never into logs or answers. */
 export interface ResolvedSecret {
   origin: 'none' | 'database' | 'environment';
   /** null if and only if origin is none. */
   value: string | null;
-  /** Why a stored value cannot be used, for administrators. */
+  /** Reason why a stored value cannot be used, for administrators. */
   problem?: string;
 }
 
@@ -27,7 +27,7 @@ export interface Secrets {
   ): Promise<{ secret: SecretStatus; master_key_configured: boolean }>;
   /** Idempotent. @throws ApiError not_found for an unknown name */
   clear(actor: Caller, name: string): Promise<void>;
-  /** The value in force, read from the database each time, so that a change applies at once. */
+  /** The current value. It is read from the database each time, so that a change applies at once. */
   resolve(name: SecretName): Promise<ResolvedSecret>;
 }
 

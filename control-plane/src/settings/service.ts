@@ -6,16 +6,16 @@ import { type SettingsInForce, toColumns, toRecord, toSettingsInForce } from './
 import { loadAllowedOrigins, loadSettings, lockSettings, seedSettings, updateSettings } from './store.ts';
 import { INSTANCE, settingsSubjects } from './subjects.ts';
 
-/** Largest age of cached settings. */
+/** Maximum age of cached settings. */
 const MAX_STALE_MS = 2_000;
 
-/** The list of origins in force with its source. */
+/** The current list of origins with its source. */
 export interface OriginsInForce {
   source: 'environment' | 'database';
   allowed: readonly string[];
 }
 
-/** A feature that does something when settings change. */
+/** A feature that reacts to changes of settings. */
 export interface SettingsFollower {
   /** Runs in the transaction of the change. */
   changing(tx: Tx, before: SettingsInForce, after: SettingsInForce): Promise<void>;
@@ -29,16 +29,16 @@ export interface Settings {
   /** The stored settings for administrators. */
   read(): Promise<InstanceSettings>;
   /**
-   * Applies a patch completely or not at all. It applies to the next requests here, and in other processes at the
-   * latest after 2 s.
+   * Applies a patch completely or not at all. It applies to the next requests in this process, and in other processes
+   * after at most 2 s.
    * @throws ApiError validation_failed with the 1-based position of an invalid origin
    */
   update(actor: Caller, patch: SettingsPatch): Promise<InstanceSettings>;
-  /** Adds a follower of changes. Call while the service is composed. */
+  /** Adds a follower of changes. Call this while the service is composed. */
   follow(follower: SettingsFollower): void;
   /** Settings, at most 2 s old. */
   current(): Promise<SettingsInForce>;
-  /** The list in force, at most 2 s old. Never rejects: an unreadable list is empty. */
+  /** The current list, at most 2 s old. Never rejects: an unreadable list is empty. */
   originsInForce(): Promise<OriginsInForce>;
 }
 
@@ -108,7 +108,7 @@ interface Cached<T> {
   forget(): void;
 }
 
-/** One shared read at a time, cached for MAX_STALE_MS from its start. A failed read is not cached. */
+/** Caches a read for MAX_STALE_MS from its start. Concurrent callers share one read. A failed read is not cached. */
 function cached<T>(clock: Platform['clock'], load: () => Promise<T>): Cached<T> {
   let latest: { value: Promise<T>; startedMs: number } | null = null;
   return {

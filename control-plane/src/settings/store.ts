@@ -7,18 +7,18 @@ const ROW = 1;
 
 export type SettingsRow = Selectable<InstanceSettingsTable>;
 
-/** The row of settings, with internal columns. */
+/** The row of the instance settings, including internal columns. */
 export async function loadSettings(db: Executor): Promise<SettingsRow> {
   return db.selectFrom('instance_settings').selectAll().where('id', '=', ROW).executeTakeFirstOrThrow();
 }
 
-/** The row, locked until the transaction ends, so that changes follow one another. */
+/** Locks and returns the row until the transaction ends, so that changes run one after another. */
 export async function lockSettings(tx: Tx): Promise<SettingsRow> {
   const query = tx.selectFrom('instance_settings').selectAll().where('id', '=', ROW);
   return query.forNoKeyUpdate().executeTakeFirstOrThrow();
 }
 
-/** Columns of a change; other columns have other writers. */
+/** Columns of a change; other functions write the other columns. */
 export type SettingColumns = Partial<
   Omit<
     SettingsRow,
@@ -26,7 +26,7 @@ export type SettingColumns = Partial<
   >
 >;
 
-/** Writes the columns in one statement, so that a reader sees all of a change or nothing. */
+/** Writes the columns in one statement, so that a reader sees the whole change or nothing of it. */
 export async function updateSettings(
   db: Executor,
   columns: SettingColumns,
@@ -40,7 +40,7 @@ export async function updateSettings(
     .executeTakeFirstOrThrow();
 }
 
-/** Stores the environment's seeds, unless an earlier boot did. */
+/** Stores the environment's seeds, unless an earlier boot has stored them. */
 export async function seedSettings(
   db: Executor,
   seed: Pick<InstanceSettingsTable, 'registration_mode' | 'storage_provider'>,
@@ -75,7 +75,7 @@ export async function loadAllowedOrigins(db: Executor): Promise<string[]> {
   return fromJson<string[]>(row.allowed_origins);
 }
 
-/** Time at which the set-up was finished or skipped, epoch milliseconds; null before. */
+/** Time at which the set-up was finished or skipped, epoch milliseconds; null: not yet. */
 export async function loadSetupCompletedAt(db: Executor): Promise<number | null> {
   const row = await db
     .selectFrom('instance_settings')
@@ -95,7 +95,7 @@ export async function completeSetup(db: Executor, nowMs: number): Promise<void> 
     .execute();
 }
 
-/** SHA-256 hex of the valid setup token; null: none. */
+/** SHA-256 hex of the valid setup token; null: no token is valid. */
 export async function loadSetupTokenDigest(db: Executor): Promise<string | null> {
   const row = await db
     .selectFrom('instance_settings')

@@ -1,11 +1,11 @@
-/** Filters the messages of a viewer's page. */
+/** Filters surplus messages of a viewer's page. */
 
 import { type BrowserMessage, MAX_CANDIDATES, RENEGOTIATE_INTERVAL_MS } from '@footlight/protocol/signal';
 
-/** Peer connections with counted candidates; a page has at most two while one replaces the other. */
+/** Maximum peer connections whose candidates are counted. A page has at most two, while one replaces the other. */
 const MAX_COUNTED_CONNECTIONS = 4;
 
-/** Decides which well-formed messages are relayed; the protocol says that surplus ones are ignored. */
+/** Decides which valid messages are relayed. According to the protocol surplus messages are ignored. */
 export class RelayFilter {
   readonly #candidates = new Map<string, number>();
   #renegotiatedAt = Number.NEGATIVE_INFINITY;

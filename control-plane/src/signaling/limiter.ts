@@ -1,4 +1,4 @@
-/** Limits signaling handshakes by address. In memory, per process. */
+/** Limits signaling handshakes by address. Each process counts in its own memory. */
 import { type Clock, MINUTE_MS } from '@footlight/platform';
 import { createKeyedCount } from '../platform/keyed-count.ts';
 import { LimiterKeys } from '../platform/limits.ts';
@@ -7,7 +7,7 @@ export interface LimiterSettings {
   failuresPerMinute: number;
   handshakesPerAddress: number;
   handshakesInAll: number;
-  /** Remembered addresses; the least recently used one that is not refused is evicted. */
+  /** Maximum remembered addresses; the least recently used address that is not refused is evicted. */
   maxAddresses: number;
 }
 
@@ -23,7 +23,7 @@ export interface HandshakeLimiter {
   admits(address: string): boolean;
   /** Counts a handshake as in flight until released; releasing twice does nothing. */
   begin(address: string): { release(): void };
-  /** Counts a bad token. Nothing else is a failure. */
+  /** Counts a bad token as a failure; other errors are not counted. */
   failed(address: string): void;
 }
 
@@ -31,11 +31,11 @@ export function createHandshakeLimiter(
   clock: Pick<Clock, 'monotonicMs'>,
   settings: LimiterSettings = SIGNALING_LIMITS,
 ): HandshakeLimiter {
-  /** Times of the latest failures, bounded by the limit. */
+  /** Times of the latest failures per address; the limit bounds their number. */
   const isFull = (instants: readonly number[], nowMs: number): boolean =>
     instants.filter((at) => at > nowMs - MINUTE_MS).length >= settings.failuresPerMinute;
   const failures = new LimiterKeys<number[]>(isFull, settings.maxAddresses);
-  /** Bounded by the handshakes in all. */
+  /** The limit of all handshakes bounds the number of keys. */
   const inFlight = createKeyedCount();
 
   return {

@@ -30,7 +30,7 @@ export function registerSignalingRoutes(server: Server, signaling: SignalingServ
   });
 }
 
-/** The token of the query; a repeated parameter counts as missing. */
+/** The token in the query; a repeated parameter counts as missing. */
 function tokenOf(query: unknown): string | undefined {
   const token = (query as Record<string, unknown>).token;
   return typeof token === 'string' ? token : undefined;

@@ -10,7 +10,10 @@ import { type SessionDirectory, sessionSubjects } from './subjects.ts';
 import type { SignalingTokens } from './tokens.ts';
 import { ViewerSocket } from './viewer-socket.ts';
 
-/** Sessions with a remembered connection number; for others the clock alone keeps it growing. */
+/**
+ * Maximum sessions whose last connection number is remembered. For other sessions the number still grows, because it is
+ * based on the clock.
+ */
 const MAX_REMEMBERED_CONNS = 4_096;
 
 export interface SignalingDeps {
@@ -44,9 +47,9 @@ export interface SignalingService {
    * @throws ApiError 403, 429, 400 in this order
    */
   authorize(knock: Knock): Promise<Handshake>;
-  /** Serves an upgraded socket whose request was authorized. */
+  /** Serves a socket after its upgrade; the request was authorized before. */
   open(socket: WebSocket, handshake: Handshake): void;
-  /** Open sockets of viewers. */
+  /** Number of open viewer sockets. */
   readonly connected: number;
   /** Closes every socket with 1012. */
   close(): void;
@@ -65,7 +68,7 @@ export function createSignaling(platform: Platform, deps: SignalingDeps): Signal
     return conn;
   }
 
-  // The clock of another replica may be ahead of this one's.
+  // Remember the numbers of other replicas, because their clocks may be ahead of this one.
   const others = platform.bus.subscribeOthers(sessionSubjects.viewer, ({ conn }, sessionId) => {
     lastConns.set(sessionId, Math.max(lastConns.get(sessionId) ?? 0, conn));
   });

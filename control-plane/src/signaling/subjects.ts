@@ -11,7 +11,7 @@ export interface ViewedSession {
   state: SessionStateName;
   state_detail: string | null;
   end_reason: Open<SessionEndReason> | null;
-  /** The agent accepts viewers from now on. */
+  /** Whether the agent accepts viewers. */
   relay_ready: boolean;
   app_launch_state: AppLaunchState | undefined;
   stream: { codec: Codec; width: number; height: number; fps: number; mic: boolean; recording: boolean };
@@ -23,12 +23,12 @@ export interface SessionDirectory {
   view(id: string): Promise<ViewedSession | undefined>;
 }
 
-/** Changed members of a session; a missing member is unchanged. */
+/** Changed fields of a session; a missing field has not changed. */
 const sessionChange = z.object({
   state: session.shape.state.exactOptional(),
   state_detail: session.shape.state_detail.exactOptional(),
   app_id: session.shape.app_id.exactOptional(),
-  /** All observed members; a member that is missing here is unknown. */
+  /** All observed fields; a field that is missing here is unknown. */
   observed: session.pick({ app_launch_state: true, health_state: true, health_reason: true }).exactOptional(),
 });
 export type SessionChange = z.infer<typeof sessionChange>;
@@ -38,18 +38,18 @@ const signalToViewer = z.object({
   conn: z.number(),
   /** The text for the page. */
   text: z.string(),
-  /** The message itself if it is the last one, after which the socket closes; null: more may follow. */
+  /** The message itself if it is the last one, after which the socket is closed; null: more messages may follow. */
   last: z.discriminatedUnion('type', [serviceByeSchema, signalErrorSchema]).nullable(),
 });
 export type SignalToViewer = z.infer<typeof signalToViewer>;
 
 export const sessionSubjects = {
-  /** A visible change. */
+  /** A change of the session that people can see. */
   changed: { name: 'session.changed', payload: sessionChange },
-  /** An agent's message for the replica with the viewer's socket. */
+  /** An agent's message, for the replica with the viewer's socket. */
   signal: { name: 'session.signal', payload: signalToViewer },
-  /** A socket announces that it is the viewer. */
+  /** A socket announces that it is now the session's viewer. */
   viewer: { name: 'session.viewer', payload: z.object({ conn: z.number(), client_id: z.string() }) },
-  /** An older socket of a page hands over to a newer one. */
+  /** An older socket of a page was replaced by a newer socket of the same page. */
   replaced: { name: 'session.replaced', payload: z.object({ attached: z.number(), by: z.number() }) },
 } as const;

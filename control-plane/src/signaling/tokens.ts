@@ -7,19 +7,19 @@ const SIGNALING_TOKEN_TTL_MS = 60_000;
 const TOKEN = /^[0-9a-f]{64}$/;
 
 export interface SignalingToken {
-  /** Hex; only this answer contains it. */
+  /** Token in hex; only this answer contains it. */
   token: string;
-  /** Epoch ms. */
+  /** Time when the token expires, epoch ms. */
   expiresAt: number;
 }
 
-/** Single-use tokens that give one page access to one session's signaling. Stored as SHA-256 only. */
+/** Single-use tokens that give one page access to one session's signaling. Only their SHA-256 is stored. */
 export interface SignalingTokens {
   /** Tokens are independent: a new one does not invalidate others. */
   mint(tx: Executor, sessionId: string): Promise<SignalingToken>;
-  /** One for each session. */
+  /** Creates one token for each session. */
   mintAll(tx: Executor, sessionIds: readonly string[]): Promise<Map<string, SignalingToken>>;
-  /** @returns the token's session; null for an unknown, expired or used token, or a disabled person */
+  /** @returns the token's session; null for an unknown, expired or used token, or if the person is disabled */
   consume(token: string): Promise<string | null>;
   /** Deletes expired tokens. */
   sweep(tx: Tx): Promise<void>;
@@ -54,11 +54,11 @@ export function createSignalingTokens(
 
     async consume(token) {
       if (!TOKEN.test(token)) return null;
-      // The delete is the claim: of concurrent uses, one gets the row.
+      // The delete claims the token: of concurrent uses only one deletes the row.
       const row = await database.db
         .deleteFrom('signaling_tokens')
         .where('token_hash', '=', sha256Hex(token))
-        // A token that was minted right before its person was disabled must not open a stream.
+        // A token that was minted immediately before its person was disabled must not open a stream.
         .where(({ exists, selectFrom }) =>
           exists(
             selectFrom('sessions')

@@ -1,6 +1,6 @@
 /**
- * What a viewer's socket may do, from facts about its session and its hello. Pure: the socket loads the facts, and
- * closes with the named code.
+ * Decides what a viewer's socket may do, from facts about its session and its hello. Pure: the socket loads the facts,
+ * and closes with the code that is returned.
  */
 import { isTerminal, type Open, type SignalErrorCode } from '@footlight/protocol';
 import {
@@ -11,10 +11,10 @@ import {
 } from '@footlight/protocol/signal';
 import type { SignalToViewer, ViewedSession } from './subjects.ts';
 
-/** Why a socket is closed. */
+/** The reason for closing a socket. */
 export interface ViewerRefusal {
   close: SignalCloseName;
-  /** The error message that the page gets before the close; null: the close alone says it. */
+  /** The error message that the page receives before the close; null: the close code is sufficient. */
   error: SignalErrorCode | null;
   /** Text of the close frame. */
   why: string;
@@ -22,8 +22,8 @@ export interface ViewerRefusal {
 
 /**
  * Whether the session of a valid token can be watched now.
- * @param session undefined: deleted
- * @param hasLink whether its host is connected; not read when the session has no host
+ * @param session undefined: the session was deleted
+ * @param hasLink whether the session's host is connected; ignored when the session has no host
  */
 export function judgeSession(
   session: Pick<ViewedSession, 'state' | 'host_id'> | undefined,
@@ -41,7 +41,7 @@ export const NO_RELAY: ViewerRefusal = {
   why: 'the host of this session is not connected',
 };
 
-/** Whether the page speaks this protocol and plays the session's codec. Every page plays H.264. */
+/** Whether the page supports this protocol version and plays the session's codec. Every page plays H.264. */
 export function judgeHello(
   hello: Pick<Hello, 'protocol' | 'codecs'>,
   { codec }: Pick<ViewedSession['stream'], 'codec'>,
@@ -53,13 +53,13 @@ export function judgeHello(
   return null;
 }
 
-/** A hello comes first, and once. */
+/** Refuses a message out of order: hello must be the first message and is sent only once. */
 export function judgeOrder(phase: 'greeting' | 'open', type: BrowserMessage['type']): ViewerRefusal | null {
   if ((phase === 'greeting') === (type === 'hello')) return null;
   return { close: 'malformed', error: 'invalid_message', why: 'hello comes first, and once' };
 }
 
-/** Whether the agent takes viewers of the session. */
+/** Whether the agent accepts viewers of the session. */
 export const acceptsViewer = ({
   state,
   relay_ready,
@@ -67,7 +67,8 @@ export const acceptsViewer = ({
   relay_ready && (state === 'starting' || state === 'running');
 
 /**
- * What another socket of the session means for this one: the newest wins, and the same page hands over silently.
+ * Effect of another socket of the session on this one. The newest socket is the viewer; a socket of the same page is
+ * replaced without a message.
  * @param mine number of this socket, and the page's id
  */
 export function judgeViewer(
@@ -78,7 +79,7 @@ export function judgeViewer(
   return other.client_id === mine.clientId ? 'reconnected' : 'taken_over';
 }
 
-/** The close after the agent's last message. Errors without their own close code close as a failed relay. */
+/** The close code after the agent's last message. An error without its own code is closed as relay_unavailable. */
 export function closeAfter(last: NonNullable<SignalToViewer['last']>): SignalCloseName {
   return last.type === 'bye' ? AFTER_BYE[last.reason] : (AFTER_ERROR.get(last.code) ?? 'relay_unavailable');
 }

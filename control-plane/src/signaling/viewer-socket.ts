@@ -7,13 +7,13 @@
  * - authorizing: the token is being consumed and its session looked up; frames of the page wait.
  * - greeting: waits for the page's hello.
  * - preparing: the socket has a number, listens to the bus, and reads the session again; frames of the page wait.
- * - open: `ready` was sent; changes of the session follow. From the agent's step "starting encoder" the socket is
- *   attached and frames are relayed.
- * - closed: by the page, a limit, a later viewer, the end of the session, or a lost link of the host. Closing ends
- *   neither session nor picture; the agent is told and keeps the peer connection.
+ * - open: `ready` was sent; changes of the session follow. When the agent reaches the step "starting encoder", the
+ *   socket is attached and frames are relayed.
+ * - closed: by the page, a limit, a later viewer, the end of the session, or a lost link of the host. Closing does not
+ *   end the session or the picture: the agent is notified and keeps the peer connection.
  *
- * Teardown (`#end`, once): tells the agent of the detach, cancels the timers, ends the subscriptions and drops waiting
- * frames. The socket itself is cut CLOSE_GRACE_MS later if its peer does not answer the close.
+ * Teardown (`#end`, once): notifies the agent of the detach, cancels the timers, ends the subscriptions and drops
+ * waiting frames. The socket itself is terminated CLOSE_GRACE_MS later if its peer does not answer the close.
  */
 import { isUtf8 } from 'node:buffer';
 import { SECOND_MS, type Timer, TokenBucket } from '@footlight/platform';
@@ -59,11 +59,14 @@ import {
 
 /** Time limit for the look-up of the token. */
 const TOKEN_BUDGET_MS = 15 * SECOND_MS;
-/** Frames queued during the look-up of the token; a page needs to send only its hello. */
+/** Maximum frames that are queued during the look-up of the token; a page needs to send only its hello. */
 const MAX_QUEUED_FRAMES = 16;
-/** Their total size, because unauthenticated clients may have many such sockets while the database is slow. */
+/**
+ * Maximum total size of the queued frames. It is limited because unauthenticated clients may open many sockets while
+ * the database is slow.
+ */
 const MAX_QUEUED_BYTES = MAX_SIGNAL_FRAME_BYTES;
-/** Time until a closing socket is cut. */
+/** Time until a closing socket is terminated. */
 const CLOSE_GRACE_MS = 2 * SECOND_MS;
 const UNSUPPORTED_DATA = 1003;
 const NORMAL = 1000;
@@ -76,9 +79,9 @@ export interface ViewerDeps {
   iceServers: IceServer[];
   consumeToken(token: string): Promise<string | null>;
   tokenFailed(): void;
-  /** Grows per session, also over restarts. */
+  /** Returns a connection number that grows per session, also across restarts. */
   nextConn(sessionId: string): number;
-  /** The handshake is over: `ready` was sent, or the socket is closed. */
+  /** Called when the handshake is over: `ready` was sent, or the socket is closed. */
   handshakeDone(): void;
   closed(): void;
 }
@@ -98,11 +101,11 @@ export class ViewerSocket {
   #hello: Hello | null = null;
   #conn = 0;
   /**
-   * Number of this page's socket that the agent has attached: this one, or an older one that it replaces; null: none.
-   * The last holder of the number reports the detach to the agent.
+   * Number of the page's socket that is attached at the agent: this socket, or an older one that it replaces; null:
+   * none. The last socket with this value reports the detach to the agent.
    */
   #attached: number | null = null;
-  /** Number of this page's older socket that handed over to this one; null: none. */
+  /** Number of the page's older socket that this one has replaced; null: none. */
   #replacedConn: number | null = null;
   #lastActivityMs: number;
   #unsent = 0;
@@ -118,7 +121,7 @@ export class ViewerSocket {
     this.#rate = new TokenBucket(SIGNAL_RATE_PER_SECOND, SIGNAL_RATE_BURST, this.#lastActivityMs);
   }
 
-  /** Takes the socket over. Call before the first await after the upgrade. */
+  /** Takes over the socket. Call this before the first await after the upgrade. */
   start(token: string): void {
     const { clock } = this.#platform;
     const socket = this.#socket;
@@ -131,7 +134,7 @@ export class ViewerSocket {
     void this.#authorize(token).catch((error: unknown) => this.#onError(error));
   }
 
-  /** Closes for a shutdown; pages reconnect to the next process. */
+  /** Closes the socket for a shutdown; pages reconnect to the next process. */
   goAway(): void {
     if (this.#phase === 'open') this.#send({ type: 'bye', reason: 'going_away' });
     this.#close(SIGNAL_CLOSE.restarting, 'the service restarts');
@@ -185,7 +188,7 @@ export class ViewerSocket {
     return this.#queued.length < MAX_QUEUED_FRAMES && this.#queuedBytes + bytesOf(data) <= MAX_QUEUED_BYTES;
   }
 
-  /** Handles queued frames; after a hello the rest waits until it is answered. */
+  /** Handles queued frames; after a hello the other frames wait until it is answered. */
   #drain(): void {
     while (this.#phase === 'greeting' || this.#phase === 'open') {
       const data = this.#queued.shift();
@@ -233,7 +236,7 @@ export class ViewerSocket {
       bus.onGap(() => void this.#onGap(hostId).catch((error: unknown) => this.#onError(error))),
     );
     bus.publish(sessionSubjects.viewer, session.id, { conn: this.#conn, client_id: hello.client_id });
-    // Read again: a change before the subscriptions would be missed otherwise.
+    // Read the session again, because a change before the subscriptions would be missed otherwise.
     const [current, link] = await Promise.all([
       this.#deps.sessions.view(session.id),
       this.#deps.agents.link(hostId),
@@ -257,7 +260,7 @@ export class ViewerSocket {
     this.#deps.handshakeDone();
     this.#attachWhenReady(current);
     this.#drain();
-    // A change during the read may be missing from the row.
+    // Handle a change during the read, because the row may not contain it.
     if (this.#stale) this.#onSessionChanged();
   }
 
@@ -287,7 +290,7 @@ export class ViewerSocket {
 
   #onSignalRefused(conn: number): void {
     if (conn !== this.#conn || this.#phase === 'closed') return;
-    // The attach may be the refused message; then the agent still has the page's older socket.
+    // The refused message may be the attach. Then the page's older socket is still attached at the agent, so detach it.
     if (this.#replacedConn !== null) this.#detach(this.#replacedConn, 'closed');
     this.#fail('relay_unavailable', SIGNAL_CLOSE.flooded, 'the relay to the host is full');
   }
@@ -319,7 +322,7 @@ export class ViewerSocket {
     this.#close(SIGNAL_CLOSE.taken_over, 'another viewer took over');
   }
 
-  /** An older socket of this page handed over, so this one must detach later. */
+  /** This socket has replaced an older socket of the page, so this one must detach it later. */
   #onReplaced({ attached, by }: { attached: number; by: number }): void {
     if (by !== this.#conn) return;
     this.#replacedConn = attached;
@@ -355,7 +358,7 @@ export class ViewerSocket {
   }
 
   #endWithSession(session: ViewedSession | undefined): void {
-    // The agent no longer has a socket attached.
+    // No detach is needed, because the agent no longer has a socket of this session.
     this.#attached = null;
     this.#send({ type: 'bye', reason: session?.end_reason === 'host_lost' ? 'host_lost' : 'session_ended' });
     this.#close(SIGNAL_CLOSE.session_gone, 'session is over');
@@ -366,7 +369,7 @@ export class ViewerSocket {
     this.#refuse(NO_RELAY);
   }
 
-  /** The bus was away: the link to the host may be lost, and the session may have changed. */
+  /** After a gap of the bus, the host's link may be lost and the session may have changed. */
   async #onGap(hostId: string): Promise<void> {
     const link = await this.#deps.agents.link(hostId);
     if (link === null && this.#phase === 'open') this.#onLinkLost();
@@ -420,7 +423,7 @@ export class ViewerSocket {
   }
 
   #detach(conn: number, reason: 'closed' | 'taken_over'): void {
-    // A full queue may have closed this socket; without the detach the agent would keep it attached forever.
+    // Send the detach even if the queue is full, because otherwise the agent would keep this socket attached forever.
     this.#toAgent({ conn, text: encodeSignal({ type: 'detach', reason }), mustSend: true });
   }
 
@@ -428,7 +431,7 @@ export class ViewerSocket {
     if (this.#phase === 'closed') return;
     this.#end();
     this.#socket.close(code, reason.slice(0, 100));
-    // Cut the socket of a peer that does not answer the close, to free its descriptor.
+    // Terminate the socket of a peer that does not answer the close, to free its descriptor.
     const timer = this.#platform.clock.setTimeout(() => this.#socket.terminate(), CLOSE_GRACE_MS);
     this.#socket.once('close', () => timer.cancel());
   }
@@ -449,7 +452,7 @@ export class ViewerSocket {
   }
 }
 
-/** The message with the session's state for the page; equal texts are not sent twice. */
+/** The message with the session's state for the page; an unchanged text is not sent again. */
 function noticeOf(session: ViewedSession): string {
   const { state, state_detail, app_launch_state } = session;
   return encodeServiceFrame({

@@ -6,7 +6,7 @@ import type { Executor, Schema, Tx } from '../platform/database/index.ts';
 import type { StorageHomesTable } from '../platform/database/tables/sessions.ts';
 import { isAfter, type PageKey } from '../platform/page-cursor.ts';
 
-/** A home with the names of what it belongs to; null after the deletion of what they name. */
+/** A home with the names of its user, app and host. A name is null if that object was deleted. */
 export interface ListedHome extends StorageHomesTable {
   username: string | null;
   app_name: string | null;
@@ -16,7 +16,7 @@ export interface ListedHome extends StorageHomesTable {
 export interface HomeFilter {
   user_id?: string | undefined;
   app_id?: string | undefined;
-  /** true: only marked homes; false: only others. */
+  /** true: only marked homes; false: only homes that are not marked. */
   pending_gc?: boolean | undefined;
 }
 
@@ -49,7 +49,7 @@ export function listHomes(
     .execute();
 }
 
-/** Reads a home with its names and holds it until the transaction ends. */
+/** Reads a home with its names, and locks it until the transaction ends. */
 export async function lockListedHome(tx: Tx, id: string): Promise<ListedHome | undefined> {
   // Locked separately, because the outer side of a join cannot be locked.
   const locked = await tx
@@ -62,7 +62,7 @@ export async function lockListedHome(tx: Tx, id: string): Promise<ListedHome | u
   return selectListed(tx).where('storage_homes.id', '=', id).executeTakeFirst();
 }
 
-/** Marks a home for collection. An earlier mark stays: a repeat must not postpone the deletion. */
+/** Marks a home for collection. An earlier mark stays, because a second call must not postpone the deletion. */
 export async function markHome(tx: Tx, id: string, nowMs: number): Promise<boolean> {
   const result = await tx
     .updateTable('storage_homes')
@@ -76,8 +76,8 @@ export async function markHome(tx: Tx, id: string, nowMs: number): Promise<boole
 const literal = (states: readonly string[]) => sql.raw(states.map((state) => `'${state}'`).join(', '));
 
 /**
- * Sessions that use a home: those of its owner on its host that hold the home of its app, or are about to by a swap.
- * A session holds the home of its app's parent, so tiles are found too.
+ * Sessions that use a home: sessions of its owner on its host that use the home of its app, now or after a pending
+ * swap. A session of a tile uses the home of the tile's parent, so it is found too.
  */
 const usersOf = (states: readonly string[]) => (eb: ExpressionBuilder<Schema, 'storage_homes'>) =>
   eb
@@ -85,7 +85,7 @@ const usersOf = (states: readonly string[]) => (eb: ExpressionBuilder<Schema, 's
     .select('sessions.id')
     .whereRef('sessions.user_id', '=', 'storage_homes.user_id')
     .whereRef('sessions.host_id', '=', 'storage_homes.host_id')
-    // Literally: the partial index of live sessions serves only queries that name its states.
+    // Literals, because the partial index of live sessions is used only for queries that contain its states.
     .where(sql<boolean>`sessions.state in (${literal(states)})`)
     .where((session) =>
       session.or([
@@ -99,7 +99,10 @@ const usersOf = (states: readonly string[]) => (eb: ExpressionBuilder<Schema, 's
     .orderBy('sessions.id')
     .limit(1);
 
-/** A session that keeps a home from being marked; null: none. Read it with the home locked: launches lock it too. */
+/**
+ * A session that uses the home, so that it must not be marked; null: none. Lock the home before the call, because
+ * launches lock it too.
+ */
 export async function findHolder(tx: Tx, homeId: string): Promise<string | null> {
   const row = await tx
     .selectFrom('storage_homes')
@@ -110,9 +113,9 @@ export async function findHolder(tx: Tx, homeId: string): Promise<string | null>
 }
 
 /**
- * Homes that a host shall collect, oldest mark first. A session that is stopping may still write to its home, and a
+ * Homes that a host must collect, oldest mark first. A session that is stopping may still write to its home, and a
  * directory that another home of the host uses is never listed.
- * @param markedBeforeMs homes marked later are inside their grace
+ * @param markedBeforeMs homes that were marked later are still in their grace period
  * @param after mark and id of the last home of the page before; null: the first page
  * @returns up to limit + 1 homes, with their marks
  */
@@ -151,7 +154,10 @@ export function listDueHomes(
     .execute();
 }
 
-/** Records of these ids on a host, held until the transaction ends: a launch that takes one waits for the decision. */
+/**
+ * Locks and returns the records of these ids on a host until the transaction ends, so that a launch that uses one of
+ * the homes waits for the decision.
+ */
 export function lockHomesOfHost(
   tx: Tx,
   hostId: string,
@@ -172,7 +178,7 @@ export async function deleteHomes(tx: Tx, ids: readonly string[]): Promise<void>
   if (ids.length > 0) await tx.deleteFrom('storage_homes').where('id', 'in', ids).execute();
 }
 
-/** Locks records without a host: no host will ask for them. */
+/** Locks records without a host, because no host will collect them. */
 export function lockUnreapableHomes(tx: Tx, limit: number): Promise<{ id: string }[]> {
   return tx
     .selectFrom('storage_homes')

@@ -20,25 +20,28 @@ import {
 } from './collection-store.ts';
 import { GraceClock } from './grace-clock.ts';
 
-/** Records that one transaction of the janitor deletes. Chosen, not measured: it must not hold the database for long. */
+/**
+ * Maximum records that one transaction of the janitor deletes. Chosen, not measured, so that the database is not locked
+ * for long.
+ */
 const JANITOR_BATCH = 500;
 
-/** Homes as administrators see them, and their collection by the hosts. */
+/** The administrators' list of homes, and the collection of homes by the hosts. */
 export interface Storage {
   /** @throws ApiError 400 for an unreadable cursor */
   list(
     filter: HomeFilter & { cursor?: string | undefined },
   ): Promise<{ items: StorageHome[]; next_cursor: string | null }>;
   /**
-   * Marks a home for collection; a repeat changes nothing.
+   * Marks a home for collection; a second call changes nothing.
    * @throws ApiError 404; 409 `home_in_use` with the session that uses it
    */
   tombstone(id: string, actorUserId: string): Promise<void>;
   /** Homes that a host must delete, oldest mark first. @throws ApiError 400 for an unreadable cursor */
   pending(hostId: string, cursor?: string): Promise<GcPending>;
   /**
-   * Decides about homes that a host has moved aside, and deletes the records of those whose files are deleted.
-   * Repeatable.
+   * Decides about homes that a host has moved aside, and deletes the records of those whose files are deleted. It may
+   * be called again for the same homes.
    */
   confirm(hostId: string, homeIds: readonly string[]): Promise<GcConfirmed>;
 }
@@ -50,7 +53,7 @@ export interface CollectedHome {
   hostId: string;
 }
 
-/** @param deps.collected deletes other data of homes, after their records; must not reject */
+/** @param deps.collected deletes other data of homes after their records were deleted; must not reject */
 export function createStorage(
   platform: Platform,
   deps: { collected: (homes: readonly CollectedHome[]) => Promise<void> },
@@ -58,7 +61,7 @@ export function createStorage(
   const { activity, clock, database, jobs } = platform;
   const grace = new GraceClock(clock);
 
-  // Records whose host is deleted: no host will ask for them, and the files stay on that machine.
+  // Deletes records whose host was deleted: no host will collect them, and the files stay on that machine.
   jobs.handle('storage.home_janitor', {
     async run({ fence, signal }) {
       let deleted_unreapable = 0;
@@ -89,7 +92,7 @@ export function createStorage(
       const { home, marked } = await database.transaction(async (tx) => {
         const home = await lockListedHome(tx, id);
         if (home === undefined) throw new ApiError('not_found', { message: 'There is no such home.' });
-        // A launch locks the home before it adds its session, so no session is missed here.
+        // A launch locks the home before it adds its session, so this check cannot miss a session.
         const holder = await findHolder(tx, id);
         if (holder !== null) throw new ApiError('home_in_use', { session_id: holder });
         return { home, marked: await markHome(tx, id, clock.nowMs()) };
@@ -131,7 +134,7 @@ export function createStorage(
           user_id === null || app_id === null ? [] : [{ userId: user_id, appId: app_id, hostId }],
         ),
       );
-      // A repeated question deletes nothing, so it is not logged again.
+      // A repeated request deletes nothing, so it is not logged again.
       if (decision.toDelete.length > 0)
         await activity.record(null, 'storage.gc.confirm', hostId, {
           requested: decision.deletedIds.length + decision.keptIds.length,

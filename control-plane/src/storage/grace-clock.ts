@@ -2,26 +2,28 @@ import { type Clock, MINUTE_MS } from '@footlight/platform';
 import { HOME_GRACE_MS } from './collection-rules.ts';
 
 /**
- * A jump of the wall clock against the monotonic one by more than this means that the clock was set, not corrected.
+ * A difference above this between wall clock and monotonic clock means that the wall clock was set, not just corrected.
  * Chosen, not measured.
  */
 const CORRECTION_MS = MINUTE_MS;
 
-/** A jump ahead of the wall clock: by this much against the monotonic clock, at this monotonic time. */
+/**
+ * A jump of the wall clock into the future: its new offset to the monotonic clock, and the monotonic time of the jump.
+ */
 interface Step {
   offsetMs: number;
   sinceMs: number;
 }
 
 /**
- * The clock for the grace of homes. A jump ahead of the wall clock takes effect only after it has lasted for a whole
- * grace; otherwise a clock that is wrong for a minute would end the grace of every home. A jump back takes effect at
- * once. The wall clock at the start of the process is trusted.
+ * The clock for the grace period of homes. A jump of the wall clock into the future takes effect only after it has
+ * lasted for a whole grace period. Otherwise a clock that is wrong for a minute would end the grace period of every
+ * home. A jump back takes effect at once. The wall clock at the start of the process is trusted.
  */
 export class GraceClock {
   readonly #clock: Pick<Clock, 'monotonicMs' | 'nowMs'>;
   #offsetMs: number;
-  /** Jumps that have not taken effect yet, each further ahead than the one before. */
+  /** Jumps that have not taken effect yet; each is further in the future than the one before. */
   #steps: Step[] = [];
 
   constructor(clock: Pick<Clock, 'monotonicMs' | 'nowMs'>) {

@@ -4,7 +4,7 @@ const MAX_SLUG = 40;
 /** Longest ref in a session's assignment (bytes). */
 const MAX_REF_BYTES = 512;
 
-/** A name as a path segment: only [a-z0-9_-], at most 40 characters; may be "". */
+/** Converts a name to a path segment of at most 40 characters [a-z0-9_-]; the result may be "". */
 export function slug(name: string): string {
   const dashed = name.toLowerCase().replace(/[^a-z0-9_-]/g, '-');
   let start = 0;
@@ -22,7 +22,7 @@ const part = (name: string, suffix: string): string => {
 export interface HomeOwner {
   userId: string;
   username: string;
-  /** The owning app; for a tile its parent. */
+  /** The app that owns the home; for a tile, the tile's parent. */
   appId: string;
   appName: string;
 }
@@ -30,7 +30,7 @@ export interface HomeOwner {
 /**
  * Directory of a home: readable, and unique per owner.
  * @param root absolute directory on the host
- * @param whole use whole ids instead of their first eight characters, if the short form is taken
+ * @param whole whether to use whole ids instead of their first eight characters, if the short form is taken
  * @returns null when the result is too long, or the root is not absolute
  */
 export function localHomeRef(root: string, owner: HomeOwner, whole: boolean): string | null {

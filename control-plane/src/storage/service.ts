@@ -9,13 +9,13 @@ export interface HomeClaim {
   hostId: string;
   /** Directory of homes on the host; null only for volumes. */
   homeRoot: string | null;
-  /** Provider of a new home; an existing one keeps its provider. */
+  /** Provider of a new home; an existing home keeps its provider. */
   provider: 'local' | 'volume';
 }
 
 /**
- * Claims the home of a launch: the user's existing one on the host, or a new one. Runs in the launch transaction.
- * @returns null when no path for a new home can be formed
+ * Claims the home of a launch: the user's existing home on the host, or a new one. Runs in the launch transaction.
+ * @returns null when no path for a new home can be built
  */
 export async function claimHome(
   tx: Tx,
@@ -25,7 +25,7 @@ export async function claimHome(
 ): Promise<Pick<HomeSpec, 'provider' | 'ref'> | null> {
   const { owner, hostId } = claim;
   const existing = await loadHome(tx, { userId: owner.userId, appId: owner.appId, hostId });
-  // A host may confirm the deletion of the home after this read; the launch then makes a new one.
+  // A host may confirm the deletion of the home after this read; the launch then creates a new home.
   if (existing !== undefined && (await touchHome(tx, existing.id, nowMs)))
     return { provider: existing.provider, ref: existing.ref };
   const id = random.uuid();
@@ -46,7 +46,9 @@ export async function claimHome(
   return { provider: claim.provider, ref };
 }
 
-/** Undoes a claim that created a home: its host has no folder for it yet. A home that existed before stays. */
+/**
+ * Undoes a claim that created a home; the host has no folder for it yet. A home that existed before the claim stays.
+ */
 export async function dropNewHome(
   tx: Tx,
   place: { userId: string; appId: string; hostId: string },
@@ -58,8 +60,8 @@ export async function dropNewHome(
 }
 
 /**
- * Result of a claim without claiming.
- * @returns null when no path for a new home can be formed
+ * Returns the provider that a claim would use, without claiming.
+ * @returns null when no path for a new home can be built
  */
 export async function previewHome(db: Executor, claim: HomeClaim): Promise<HomeSpec['provider'] | null> {
   const { userId, appId } = claim.owner;
@@ -68,7 +70,7 @@ export async function previewHome(db: Executor, claim: HomeClaim): Promise<HomeS
   return claim.provider === 'volume' || (await freeLocalRef(db, claim)) !== null ? claim.provider : null;
 }
 
-/** The short path, or the one with whole ids if another home has the short one. */
+/** The short path, or the path with whole ids if another home uses the short one. */
 async function freeLocalRef(db: Executor, claim: HomeClaim): Promise<string | null> {
   if (claim.homeRoot === null) return null;
   for (const whole of [false, true]) {

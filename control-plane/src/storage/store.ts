@@ -37,8 +37,9 @@ export async function lockHomes(tx: Tx, owners: readonly { userId: string; appId
 }
 
 /**
- * Marks a home as used now, which also cancels its collection. Waits for a host that confirms the deletion.
- * @returns false: it is deleted by now
+ * Marks a home as used now, which also cancels its collection. Waits for a concurrent confirmation of the deletion by
+ * the host.
+ * @returns false: the home was deleted
  */
 export async function touchHome(tx: Tx, id: string, nowMs: number): Promise<boolean> {
   const result = await tx
@@ -64,8 +65,8 @@ export async function insertHome(tx: Tx, home: StorageHomesTable): Promise<void>
 }
 
 /**
- * Stores the size that the agent measured at the end of a session. Skips a home that a launch has locked: the end of
- * that session brings a newer size.
+ * Stores the size that the agent measured at the end of a session. Skips a home that a launch has locked, because the
+ * end of the new session brings a newer size.
  */
 export async function storeHomeSize(
   tx: Tx,
@@ -88,7 +89,7 @@ export async function storeHomeSize(
     .execute();
 }
 
-/** Host of the most recently used home that is not marked for collection; null: none. */
+/** Host of the most recently used home that is not marked for collection; null: there is none. */
 export async function loadNewestHomeHost(
   db: Executor,
   userId: string,
@@ -109,7 +110,7 @@ export async function loadNewestHomeHost(
 
 /**
  * Removes the reference to a deleted user, app or host from homes and marks them for collection.
- * @returns changed homes (count)
+ * @returns number of changed homes
  */
 export async function orphanHomes(
   tx: Tx,
@@ -126,7 +127,8 @@ export async function orphanHomes(
 }
 
 /**
- * Size of a user's homes by app, summed over hosts; without homes marked for collection and homes of deleted apps.
+ * Size of a user's homes by app, summed over hosts; homes that are marked for collection and homes of deleted apps are
+ * left out.
  */
 export function sumOwnHomes(
   db: Executor,
@@ -150,8 +152,8 @@ export function sumOwnHomes(
 }
 
 /**
- * Marks the homes of the app for collection, and homes of its tiles from before they became tiles. Their hosts delete
- * the files.
+ * Marks for collection the homes of the app, and homes that its tiles had before they became tiles. The hosts then
+ * delete the files.
  */
 export async function releaseHomesOfApp(tx: Tx, appId: string, nowMs: number): Promise<void> {
   await tx

@@ -1,4 +1,7 @@
-/** Results of captures as hosts report them and as administrators read them. Pure. Source: docs/recordings.md. */
+/**
+ * Converts results of captures from the form that hosts report to the form that administrators read. Pure. Source:
+ * docs/recordings.md.
+ */
 import { maskJson, maskSecrets } from '@footlight/platform';
 import type { JsonObject } from '@footlight/protocol';
 import { type CaptureResult, captureResultSchema } from '@footlight/protocol/agent';
@@ -9,7 +12,7 @@ import { fromJson, toJson } from '../platform/database/index.ts';
 export const isCapture = (eventType: string): boolean => eventType.startsWith('diag.');
 
 /**
- * The stored payload of a diag.<kind> event: with the id as its first key, by which it is found.
+ * The stored payload of a diag.<kind> event. The id is its first key, because captures are found by it.
  * @returns null: not the result of a capture of this kind; such an event is stored like any other
  */
 export function storedCapture(event: string, payload: JsonObject): string | null {
@@ -17,12 +20,12 @@ export function storedCapture(event: string, payload: JsonObject): string | null
   return parsed.success && event === `diag.${parsed.data.kind}` ? toJson(parsed.data) : null;
 }
 
-/** Begin of the stored payload of a capture. @param captureId a lower-case uuid */
+/** Beginning of the stored payload of a capture. @param captureId a lower-case uuid */
 export const beginOfCapture = (captureId: string): string => `{"capture_id":"${captureId}"`;
 
 /**
- * A stored capture as administrators read it. An agent masks its texts; in case of a broken agent they are masked
- * again, unless they are compressed.
+ * Converts a stored capture for administrators. The agent has already masked its texts. They are masked again in case
+ * the agent is faulty, unless they are compressed.
  * @returns null: not a capture
  */
 export function captureRecord({
@@ -45,7 +48,7 @@ export function captureRecord({
   };
 }
 
-/** A capture without its result, for a bundle that would be too long with it. */
+/** A capture without its result, for a bundle that would be too long with the result. */
 export function withoutResult({
   data: _data,
   json: _json,

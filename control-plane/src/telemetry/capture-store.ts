@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Executor } from '../platform/database/index.ts';
 import { beginOfCapture } from './capture-payload.ts';
 
-/** Captures of a bundle (count). */
+/** Maximum captures in a bundle. */
 const LISTED_AT_MOST = 200;
 
 /** Both databases use a partial index only for a condition that repeats its text. */
@@ -26,13 +26,13 @@ export function findCapture(
       .where('session_id', '=', sessionId)
       .where(IS_CAPTURE)
       .where(sql<boolean>`substr(payload, 1, 52) = ${beginOfCapture(captureId)}`)
-      // A host may send an id twice; an order would let the databases walk another index.
+      // A host may send an id twice. No order is given, because it would make the databases use another index.
       .limit(1)
       .executeTakeFirst()
   );
 }
 
-/** Key of a stored capture with the bytes of its payload, which the databases determine without reading it. */
+/** Key of a stored capture with the bytes of its payload, which the databases compute without reading the payload. */
 export interface CaptureKey {
   host_id: string;
   boot_id: string;
@@ -53,7 +53,7 @@ export function listCaptures(db: Executor, sessionId: string): Promise<CaptureKe
     .execute();
 }
 
-/** @returns undefined: it was deleted meanwhile */
+/** @returns undefined: the capture was deleted in the meantime */
 export function loadCapture(db: Executor, key: CaptureKey): Promise<StoredCapture | undefined> {
   return db
     .selectFrom('session_trace_events')

@@ -19,12 +19,15 @@ import { loadHostSamples } from './trace/trace-store.ts';
 import { type WindowEnds, windowOf } from './trace/window.ts';
 import { decideVerdict } from './verdict/verdict.ts';
 
-/** What hosts and viewers report of sessions, with the configured retention. */
+  /** Runs writes in the transaction that the reports of hosts share. */
+  /** Limits of the stored reports; tests lower them. */
+
+/** Stores and reads the reports of hosts and viewers about sessions, with the configured retention. */
 export interface Telemetry extends Bundles {
   readonly ingest: Ingest;
   readonly reads: TraceReads;
   /**
-   * Stores events of this host's sessions in a transaction that may be retried. Repeats change nothing.
+   * Stores events of this host's sessions in a transaction that may be retried. Repeated events change nothing.
    * @param events at least one
    */
   storeEvents(
@@ -32,13 +35,17 @@ export interface Telemetry extends Bundles {
     source: { hostId: string; bootId: string },
     events: readonly ReliableEvent[],
   ): Promise<void>;
-  /** What the host measured of a session, oldest first: at most the newest 1,000. */
+  /** The newest 1,000 samples of the session's host, oldest first. */
   hostSamples(sessionId: string): Promise<Sample[]>;
-  /** What limited a session. @param asked ends of the window, ms; undefined: missing or malformed */
+  /** The verdict: what limited a session. @param asked ends of the window, ms; undefined: missing or malformed */
   verdict(session: JudgedSession, asked: WindowEnds): Promise<SessionVerdict>;
-  /** Result of a capture. @throws ApiError 404: unknown, of another session, or not there yet */
+  /**
+   * Result of a capture. @throws ApiError 404: the capture is unknown, belongs to another session, or has not arrived
+   * yet
+   */
   capture(sessionId: string, captureId: string): Promise<Capture>;
-  /** Later reports are dropped. */
+  /** Writes reports that wait in memory, for a caller that reads them now. Never rejects. */
+  /** Writes reports that wait in memory. */
   close(): void;
 }
 
@@ -74,12 +81,12 @@ export function createTelemetry(platform: Platform, kept?: Partial<KeptLimits>):
       await store(tx, rows);
     },
     async hostSamples(sessionId) {
-      // Also read the newest second, which waits in memory.
+      // Write the newest second first, which still waits in memory.
       await flush();
       return loadHostSamples(database.db, sessionId);
     },
     async verdict(session, asked) {
-      // Also judge the newest second, which waits in memory.
+      // Write the newest second first, which still waits in memory.
       await flush();
       const window = windowOf(asked, session.ended_at, clock.nowMs());
       return decideVerdict(await loadFacts(database.db, session, window));

@@ -16,7 +16,7 @@ export async function loggedActivity(
   app: TestApp,
   where: { action?: string; target_type?: string; target_id?: string } = {},
 ): Promise<LoggedEntry[]> {
-  // An entry is written after the answer to its operation.
+  // Wait first, because an entry is written after the answer to its operation.
   await app.plane.platform.activity.settled();
   let query = app.plane.platform.database.db.selectFrom('activity').selectAll();
   if (where.action !== undefined) query = query.where('action', '=', where.action);

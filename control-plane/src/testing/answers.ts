@@ -2,7 +2,7 @@ import type { ErrorCode } from '@footlight/protocol/rest';
 import { expect } from 'vitest';
 import type { Answer } from './app.ts';
 
-/** Well-formed id of no row. */
+/** A valid id that no row has. */
 export const UNKNOWN_ID = '00000000-0000-0000-0000-000000000000';
 
 /** Expects an error response with this status and code. @returns the error message */

@@ -41,7 +41,7 @@ export interface TestApp {
   /** null: there is one control plane. */
   readonly replicas: Replicas | null;
   readonly clock: ManualClock;
-  /** All log lines so far. */
+  /** All log lines that were written. */
   readonly log: string[];
   readonly dir: string;
   readonly people: { admin: Person; alice: Person; bob: Person };
@@ -54,13 +54,14 @@ export interface TestApp {
 
 export interface TestAppOptions {
   /**
-   * Environment variables besides the defaults. The defaults keep all files in a temporary folder and turn TLS off.
+   * Environment variables in addition to the defaults. The defaults keep all files in a temporary folder and turn TLS
+   * off.
    */
   env?: Record<string, string>;
   overrides?: Overrides;
-  /** False: the instance has no accounts and no owner. */
+  /** false: the instance has no accounts and no owner. */
   seedPeople?: boolean;
-  /** Control planes on this database. Default: one, or as many as the run asks for. */
+  /** Number of control planes on this database. Default: FOOTLIGHT_TEST_REPLICAS, or one. */
   replicas?: number;
   /** Start of the wall clock, in epoch milliseconds. Default: the common start of all tests. */
   nowMs?: number;
@@ -69,8 +70,8 @@ export interface TestAppOptions {
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 /**
- * Builds the service on the given database, without listening sockets. Time stands still until `clock.advance`.
- * Rate limits per address are too high to matter unless `overrides` sets them.
+ * Builds the service on the given database, without listening sockets. Time stands still until `clock.advance`. Rate
+ * limits per address are too high to be reached, unless `overrides` sets them.
  */
 export async function createTestApp(target: DatabaseTarget, options: TestAppOptions = {}): Promise<TestApp> {
   const dir = mkdtempSync(join(tmpdir(), 'footlight-app-'));

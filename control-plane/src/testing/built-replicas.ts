@@ -22,7 +22,7 @@ const ADA = {
   device_key: 'd',
 };
 
-/** One built control plane, with ways to Postgres and NATS that a test may break. */
+/** One built control plane. It reaches Postgres and NATS through relays that a test can interrupt. */
 interface BuiltReplica {
   process: OwnProcess;
   /** Its port stays the same when it is started again. */
@@ -34,19 +34,19 @@ interface BuiltReplica {
 export interface FleetSize {
   hosts: number;
   sessionsPerHost: number;
-  /** HAProxy stands before the replicas, as deploy/ configures it, instead of a relay. */
+  /** Whether HAProxy, configured as in deploy/, forwards to the replicas instead of a relay. */
   behindHaproxy?: boolean;
 }
 
 /**
- * Three built control planes on a Postgres with a standby and on a cluster of two NATS servers, with hosts that come
- * back by themselves and sessions that must live on. The first two replicas use the first NATS server, the third one
- * the second.
+ * Three built control planes on a Postgres with a standby and on a cluster of two NATS servers, with hosts that
+ * reconnect by themselves and sessions that must survive. The first two replicas use the first NATS server, the third
+ * one the second.
  */
 export class BuiltReplicas {
   readonly each: BuiltReplica[] = [];
   readonly agents: harness.FakeAgent[] = [];
-  /** Sessions that run until the end. */
+  /** Sessions that must run until the end of the test. */
   readonly sessions: string[] = [];
   readonly #size: FleetSize;
   readonly #folder = mkdtempSync(join(tmpdir(), 'built-replicas-'));
@@ -60,11 +60,11 @@ export class BuiltReplicas {
   nats: harness.NatsServer[] = [];
   /** The connection between the two NATS servers. */
   route!: harness.TcpRelay;
-  /** The address of hosts: any replica. Unused behind HAProxy. */
+  /** Relay to any replica; hosts use its address. Unused behind HAProxy. */
   balancer!: harness.TcpRelay;
   haproxy: Balancer | null = null;
   #ports: BalancerPorts | null = null;
-  /** Reads the database whatever happens to the replicas. */
+  /** Reads the database even if the replicas fail. */
   beside!: pg.Pool;
   #besideWay!: harness.TcpRelay;
 
@@ -88,7 +88,7 @@ export class BuiltReplicas {
   async #start(): Promise<void> {
     this.#ends.push(() => rmSync(this.#folder, { recursive: true, force: true }));
     this.database = await harness.startPostgresPair();
-    // Throws with the statements of each deadlock.
+    // `stop` throws with the statements of each deadlock.
     this.#ends.push(() => this.database.primary.stop());
     this.#ends.push(() => this.database.standby.stop());
     const url = new URL((await this.database.primary.createDatabase()).url);
@@ -202,7 +202,7 @@ export class BuiltReplicas {
     await this.expectRecovered();
   }
 
-  /** Ends everything, the latest first. */
+  /** Ends everything; what was started last ends first. */
   async end(): Promise<void> {
     const ends = this.#ends.reverse();
     this.#ends = [];
@@ -218,13 +218,13 @@ export class BuiltReplicas {
     return this.each.filter((_replica, n) => n !== without).map(({ process }) => new URL(process.url));
   }
 
-  /** Starts a replica that has ended, at its former address. */
+  /** Starts a replica that has ended, with the same address as before. */
   async startAgain(n: number): Promise<void> {
     const replica = this.at(n);
     replica.process = await this.#launchProcess(n % REPLICAS, replica, this.#url);
   }
 
-  /** Asks replica `n`. @throws Error with the answer of a refusal */
+  /** Sends a request to replica `n`. @throws Error with the answer of a refusal */
   ask(n: number, method: string, path: string, body?: object) {
     return askOwnProcess(this.at(n).process, method, path, { bearer: this.bearer, body });
   }
@@ -248,7 +248,7 @@ export class BuiltReplicas {
     }
   }
 
-  /** What must hold after each fault, according to the database and these replicas. */
+  /** Expects that the system has recovered from a fault, according to the database and the given replicas. */
   async expectRecovered(asked: readonly number[] = [0, 1, 2]): Promise<void> {
     // Hosts of a killed replica are stored as online until their heartbeats are missed.
     await vi.waitFor(() => expect(this.agents.filter(({ isOpen }) => !isOpen)).toEqual([]), RECOVERED);
@@ -280,16 +280,16 @@ export class BuiltReplicas {
     expect(running.toSorted()).toEqual(this.sessions.toSorted());
   }
 
-  /** A launch at replica `n` runs, as the other replica shows, which then stops it. */
+  /** Launches a session through replica `n`, expects through the other replica that it runs, and stops it there. */
   async expectWorkOf(n: number, other: number): Promise<void> {
-    // A person tries again where a connection to Postgres was cut.
+    // Retry like a person would, because a broken connection to Postgres makes a launch fail.
     const id = await vi.waitFor(() => this.launch(n), RECOVERED);
     await expect.poll(() => this.stateAt(other, id), RECOVERED).toBe('running');
     await this.ask(other, 'DELETE', `/v1/sessions/${id}`);
     await expect.poll(() => this.stateAt(n, id), RECOVERED).toBe('stopped');
   }
 
-  /** As many launches as hosts fill the one free slot of each, and all run. */
+  /** Launches one session per host, which fills the one free slot of each host, and expects that all run. */
   async expectWorkOnEachHost(n: number, other: number): Promise<void> {
     const ids: string[] = [];
     for (let host = 0; host < this.#size.hosts; host += 1) ids.push(await this.launch(n));
@@ -299,7 +299,7 @@ export class BuiltReplicas {
     await expect.poll(states, RECOVERED).toEqual(ids.map(() => 'stopped'));
   }
 
-  /** Each replica launches and stops, wherever the host is connected. */
+  /** Expects that each replica can launch and stop sessions, independent of the replica with the host's link. */
   async expectWork(): Promise<void> {
     for (let n = 0; n < REPLICAS; n += 1) await this.expectWorkOf(n, n + 1);
   }

@@ -4,9 +4,9 @@ import pg from 'pg';
 
 /** Access to the database of a service that runs in its own process, also after that process has ended. */
 export interface DatabaseBeside {
-  /** Variables by which the service finds the database. */
+  /** Environment variables that name the database for the service. */
   readonly env: Record<string, string>;
-  /** Carries out a statement without parameters, in SQL that both databases have. @returns its rows */
+  /** Runs a statement without parameters, in SQL that both databases accept. @returns its rows */
   rows<Row>(statement: string): Promise<Row[]>;
   close(): Promise<void>;
 }
@@ -16,7 +16,10 @@ interface PostgresServer {
   stop(): Promise<void>;
 }
 
-/** @param folder of the service, where SQLite keeps its file @param usePostgres of the test harness */
+/**
+ * @param folder data folder of the service, which contains SQLite's file @param usePostgres the function of the test
+ *   harness
+ */
 export async function databaseBeside(
   dialect: 'sqlite' | 'postgres',
   folder: string,

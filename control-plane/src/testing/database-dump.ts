@@ -1,6 +1,6 @@
 import type { Database } from '../platform/database/index.ts';
 
-/** Every row of every table as text, to compare two states or to search for secrets. */
+/** Returns all rows of all tables as text, to compare two states or to search for secrets. */
 export async function dumpDatabase({ db }: Pick<Database, 'db'>): Promise<string> {
   const tables = (await db.introspection.getTables()).map(({ name }) => name).sort();
   const lines: string[] = [];

@@ -15,17 +15,18 @@ const withPostgres = process.env.FOOTLIGHT_TEST_DATABASES !== 'sqlite';
 export interface TestDatabases {
   readonly dialect: 'sqlite' | 'postgres';
   /**
-   * Creates a database with the newest schema, as after the first start, and deletes it after the suite. Close its
-   * users in afterAll or earlier.
+   * Creates a database with the newest schema, as after the first start, and deletes it after the suite. Close
+   * everything that uses it in afterAll or earlier.
    */
   fresh(): Promise<DatabaseTarget>;
   /** Creates a database without a schema, for tests of migrations. */
   empty(): Promise<DatabaseTarget>;
 }
 
-// Migrating took 60 of the 150 ms of processor time of a test app on SQLite (2 cores), so it is done once and copied.
+// A migrated database file that is copied for each test. Migrating took 60 of the 150 ms of CPU time of a test app on
+// SQLite (2 cores).
 let sqliteTemplate: Promise<Buffer> | null = null;
-/** By the URL of the server, which outlives the test files. */
+/** Templates by the URL of the server, which is used by several test files. */
 const postgresTemplates = new Map<string, Promise<PostgresDatabase>>();
 
 async function migrateDatabase(target: DatabaseTarget): Promise<void> {
@@ -43,7 +44,7 @@ async function makeSqliteTemplate(): Promise<Buffer> {
   }
 }
 
-/** Template of this server; the server's end deletes it. */
+/** Template of this server; it is deleted when the server ends. */
 function postgresTemplate(server: PostgresServer): Promise<PostgresDatabase> {
   let template = postgresTemplates.get(server.url);
   if (template === undefined) {
@@ -59,7 +60,10 @@ function postgresTemplate(server: PostgresServer): Promise<PostgresDatabase> {
 
 let postgres: Promise<PostgresServer> | null = null;
 
-/** Runs a suite about memory, sockets or time, which no database changes, on SQLite alone. */
+/**
+ * Runs a suite only on SQLite. Use it for tests of memory, sockets or time, whose result does not depend on the
+ * database.
+ */
 export function describeSqlite(name: string, suite: (databases: TestDatabases) => void): void {
   describe(name, () => {
     const folders: string[] = [];
@@ -77,7 +81,7 @@ export function describeSqlite(name: string, suite: (databases: TestDatabases) =
         sqliteTemplate ??= makeSqliteTemplate();
         const file = newFile();
         writeFileSync(file, await sqliteTemplate, { mode: 0o600 });
-        // The disk reserve, without its data: writing it took a tenth of the time of a test app.
+        // A sparse file as disk reserve, because writing its data took a tenth of the time of a test app.
         writeFileSync(`${file}.reserve`, '', { mode: 0o600 });
         truncateSync(`${file}.reserve`, RESERVE_BYTES);
         return { dialect: 'sqlite', file };
@@ -88,17 +92,17 @@ export function describeSqlite(name: string, suite: (databases: TestDatabases) =
 }
 
 /**
- * Runs the suite on SQLite, and on Postgres where this run uses it. Call at the top level of a file: a Postgres server
- * that this file starts ends with the file.
+ * Runs the suite on SQLite, and on Postgres if this run uses it. Call this at the top level of a file, because a
+ * Postgres server that the file starts ends with the file.
  */
 export function describeDatabases(name: string, suite: (databases: TestDatabases) => void): void {
   describeSqlite(`${name} (sqlite)`, suite);
   if (withPostgres) describePostgres(`${name} (postgres)`, suite);
 }
 
-/** Runs a suite about what only Postgres offers. Call at the top level of a file. */
+/** Runs a suite only on Postgres. Call this at the top level of a file. */
 export function describePostgres(name: string, suite: (databases: TestDatabases) => void): void {
-  // Registered on the file, before the suite's own hooks: Vitest runs afterAll hooks in reverse order.
+  // Registered before the suite's own hooks, because Vitest runs afterAll hooks in reverse order.
   afterAll(async () => {
     const server = postgres;
     postgres = null;

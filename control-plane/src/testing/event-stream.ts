@@ -1,6 +1,6 @@
 import type { Person } from './app.ts';
 
-/** Open event stream of a session, as a page has. */
+/** An open event stream of a session, like the one of a page. */
 export interface OpenStream {
   /** Resolves with the whole text after the server has ended the stream. */
   readonly ended: Promise<string>;

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 /**
  * Makes system calls of a process and of its threads fail with EIO from now on.
  * @param calls list in strace's syntax
- * @returns null when strace is missing or may not trace
+ * @returns null when strace is missing or not permitted to trace
  */
 export async function failSystemCalls(pid: number, calls: string): Promise<{ end(): Promise<void> } | null> {
   if (spawnSync('strace', ['-o', '/dev/null', '-e', 'trace=none', 'true']).status !== 0) return null;

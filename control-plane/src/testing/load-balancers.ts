@@ -17,7 +17,7 @@ interface Places {
   https: number;
 }
 
-/** Replaces what an administrator changes. @throws when the file does not have it */
+/** Replaces the parts that an administrator must change. @throws when the file does not contain one of them */
 function changed(text: string, changes: readonly [from: string | RegExp, to: string][]): string {
   return changes.reduce((before, [from, to]) => {
     const after = before.replaceAll(from instanceof RegExp ? new RegExp(from, 'g') : from, to);
@@ -26,7 +26,9 @@ function changed(text: string, changes: readonly [from: string | RegExp, to: str
   }, text);
 }
 
-/** The shipped configurations with other places, and the commands that run them in the foreground. */
+/**
+ * The shipped configurations with the paths and ports of the test, and the commands that run them in the foreground.
+ */
 const balancers = {
   nginx({ folder, controls, http, https }: Places): [program: string, words: string[]] {
     const site = changed(deployed('nginx/footlight.conf'), [
@@ -75,7 +77,7 @@ export const balancerNames = Object.keys(balancers) as BalancerName[];
 export interface Balancer {
   readonly url: string;
   readonly plainUrl: string;
-  /** The last 4,000 characters that it wrote. */
+  /** The last 4,000 characters that the process wrote. */
   readonly log: string;
   readonly hasEnded: boolean;
   end(): Promise<void>;
@@ -91,7 +93,7 @@ export async function freeBalancerPorts(): Promise<BalancerPorts> {
   return { http: await freePort(), https: await freePort() };
 }
 
-/** Starts a load balancer as deploy/ configures it, with a certificate of its own. */
+/** Starts a load balancer with the configuration from deploy/ and its own certificate. */
 export function startBalancer(
   name: BalancerName,
   folder: string,
@@ -107,7 +109,7 @@ export function startBalancer(
     ]),
     { stdio: 'ignore' },
   );
-  // HAProxy reads both from one file; nginx skips the key in it.
+  // HAProxy reads certificate and key from one file; nginx ignores the key in the certificate's file.
   writeFileSync(certificate, readFileSync(certificate, 'utf8') + readFileSync(key, 'utf8'));
   chmodSync(certificate, 0o600);
   const [program, words] = balancers[name]({ folder, controls, http, https });

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const scripts = fileURLToPath(new URL('../../../scripts', import.meta.url));
 
-/** Runs a script as an operator does, configured by the environment only. */
+/** Runs a script like an operator, configured only by the environment. */
 export async function runScript(
   script: 'backup' | 'restore',
   words: string[],

@@ -10,10 +10,10 @@ const START_LIMIT_MS = 120_000;
 /** Built service in a separate process, which a test may stop, starve and kill. */
 export interface OwnProcess {
   readonly pid: number;
-  /** URL of the TLS listener where TLS is on, else of the plain one. */
+  /** URL of the TLS listener if TLS is on, otherwise of the plain listener. */
   readonly url: string;
   readonly ended: boolean;
-  /** The last 100,000 characters that it wrote. */
+  /** The last 100,000 characters that the process wrote. */
   readonly log: string;
   signal(signal: NodeJS.Signals): void;
   /** Sends the signal and waits for the exit. @returns the exit code; null when a signal ended it */
@@ -21,7 +21,7 @@ export interface OwnProcess {
 }
 
 /**
- * Asks the API of a service.
+ * Sends a request to the API of a service.
  * @returns the body of the answer; null: it has none
  * @throws Error with the answer of a refusal
  */
@@ -52,8 +52,8 @@ export async function askOwnProcess(
 
 /**
  * Starts the built service on a free port with its data in the given folder and TLS off.
- * @param options speed: factor by which the service's clock runs faster; through: command that replaces itself by the
- *   service (exec)
+ * @param options speed: factor by which the service's clock runs faster; through: a command that starts the service by
+ *   exec
  * @throws Error with the log when the service does not start
  */
 export async function startOwnProcess(

@@ -1,2 +1,2 @@
-/** How long a test waits for an event. On a busy machine the event is late, not missing. */
+/** How long a test waits for an event. The limit is long, because on a busy machine an event may be late. */
 export const PATIENTLY = { timeout: 60_000 };

@@ -15,7 +15,7 @@ interface Planted {
   givenOutBy: readonly string[];
 }
 
-/** Secrets that a test has stored in the service, with a search for them in all output of the service. */
+/** Secrets that a test has stored in the service, and functions that search for them in all output of the service. */
 export class PlantedSecrets {
   readonly #planted: Planted[] = [];
 
@@ -53,8 +53,8 @@ function formsOf(value: string): string[] {
     value,
     bytes.toString('hex'),
     encodeURIComponent(value),
-    // Base64 of a longer text: the middle of the encoded value depends only on the offset, not on the preceding
-    // bytes.
+    // Base64 of a longer text that contains the value: the middle of the encoded value depends only on the offset, not
+    // on the preceding bytes.
     ...[0, 1, 2].map((offset) => base64Core(bytes, offset)),
   ];
 }
@@ -82,7 +82,7 @@ export function processArguments(): string {
       try {
         return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
       } catch {
-        // The process has ended meanwhile.
+        // The process has ended in the meantime.
         return '';
       }
     })

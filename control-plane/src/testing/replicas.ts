@@ -6,33 +6,35 @@ import type { ControlPlane, ListeningAddresses } from '../app.ts';
 import type { Bus } from '../platform/bus/bus.ts';
 import type { Config } from '../platform/config/config.ts';
 
-/** A message leads to a read, and that to another message. */
+/** Two rounds, because a message leads to a read, and the read leads to another message. */
 const ROUNDS = 2;
 
-/** Replicas that serve the tests' service on Postgres; the whole suites run against several with this variable. */
+/**
+ * Number of replicas that the tests start on Postgres. With this variable whole suites run against several replicas.
+ */
 export const REPLICAS = Number(process.env.FOOTLIGHT_TEST_REPLICAS ?? 1);
 
 /** One of several control planes. */
 export interface OneReplica {
   readonly plane: ControlPlane;
-  /** Its own address; empty until all listen. */
+  /** The replica's own address; empty until all replicas listen. */
   url: string;
-  /** Its way to NATS, which a test may break. */
+  /** Relay between the replica and NATS; a test can interrupt it. */
   readonly way: TcpRelay;
 }
 
 export interface Replicas {
-  /** All replicas as one; platform and features are those of the first replica. */
+  /** The replicas as one control plane; its platform and features are those of the first replica. */
   readonly plane: ControlPlane;
   readonly each: readonly OneReplica[];
   readonly nats: NatsServer;
-  /** Resolves when what each has published so far has arrived at the others, and they have acted on it. */
+  /** Resolves when every published message has arrived at the other replicas and they have handled it. */
   settled(): Promise<void>;
 }
 
 /**
- * Starts several control planes on one database and one bus, behind one address whose connections go to them in turn.
- * Requests without a connection take turns as well.
+ * Starts several control planes on one database and one bus, behind one address that distributes connections among them
+ * in turn. Injected requests are also distributed in turn.
  */
 export async function startReplicas(
   config: Config,
@@ -110,7 +112,7 @@ export async function startReplicas(
   async function settled(): Promise<void> {
     for (let round = 0; round < ROUNDS; round += 1) {
       await Promise.all(pairs.map(ask));
-      // What a message leads to reads the database first.
+      // Wait for a read, because the handler of a message also reads the database first.
       await Promise.all(
         each.map(({ plane: { platform } }) =>
           platform.database.db.selectFrom('leases').select('name').execute(),
@@ -124,11 +126,14 @@ export async function startReplicas(
 const settles = { name: 'test.settles', payload: z.object({}), reply: z.object({}) };
 let settling = 0;
 
-/** Messages of one connection arrive in order: what was sent before has arrived when its request is answered. */
+/**
+ * Waits until `to` has received all earlier messages of `from`. Messages of one connection arrive in order, so an
+ * answered request proves it.
+ */
 export async function passed(from: Bus, to: Bus): Promise<void> {
   const key = String(settling++);
   const responder = to.respond(settles, key, async () => ({}));
-  // The server learns of the responder on the other connection.
+  // Poll, because the server must first receive the subscription of the responder.
   await expect.poll(async () => (await from.request(settles, key, {}, 5_000)).kind).toBe('reply');
   responder.close();
 }

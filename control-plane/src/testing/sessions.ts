@@ -3,12 +3,12 @@ import type { SessionStateName } from '@footlight/protocol';
 import type { Executor } from '../platform/database/index.ts';
 import type { TestApp } from './app.ts';
 
-/** Values of a session row that never ran. */
+/** Values of the row of a session that never ran. */
 export interface SessionColumns {
   appId: string;
   userId: string;
   state: SessionStateName;
-  /** Required in states that hold a place on a host. */
+  /** Required in states that reserve slots on a host. */
   hostId?: string;
   /** Age in days. */
   ageDays?: number;

@@ -7,7 +7,7 @@ export const OPEN_REGISTRATION = { REGISTRATION_MODE: 'open' };
 export const CHEAP_HASHES = { memoryCost: 64, timeCost: 1, parallelism: 1 };
 const BOTTOMLESS = { capacity: 1_000_000, refillEveryMs: 1 };
 /** Account limits that never slow down sign-ins and password changes. */
-/** Many requests of one address may wait. */
+/** Allows many waiting requests of one address. */
 export const ROOMY_QUEUE = { parallel: 2, waiting: 1_000, knownOnly: 0, perAddress: 1_000 };
 export const FREE_SIGN_IN = {
   signIn: BOTTOMLESS,
@@ -26,7 +26,7 @@ export async function signUp(app: TestApp, username: string, device_key?: string
   return signIn(app, username, device_key);
 }
 
-/** @returns the account with another token, bound to a device if a key is given */
+/** @returns the account with a new token, which is bound to a device if a key is given */
 export async function signIn(
   app: TestApp,
   username: string,

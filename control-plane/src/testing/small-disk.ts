@@ -3,7 +3,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Only root may mount a file system. */
+/** Whether this process may mount a file system; only root may. */
 export const canMountDisks = process.getuid?.() === 0;
 
 /** Separate file system in memory, which a test may fill completely. */

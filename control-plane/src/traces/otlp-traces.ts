@@ -6,11 +6,11 @@ import { BatchSpanProcessor, RandomIdGenerator, TracerProvider } from '@opentele
 import type { Config } from '../platform/config/config.ts';
 import type { LaunchTrace, LaunchTraces } from '../platform/launch-traces.ts';
 
-/** Time for the last traces to leave at a stop. */
+/** Time limit for sending the last traces when the service stops. */
 const FLUSH_MS = 2 * SECOND_MS;
 
 export interface OtlpTraces extends LaunchTraces {
-  /** Sends what waits, for at most FLUSH_MS. */
+  /** Sends the waiting traces, for at most FLUSH_MS. */
   close(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export function createOtlpTraces(
     logger.warn({ error: errorText(error) }, 'traces.not_sent');
   };
   const silent = () => undefined;
-  // The library reports failures to this logger only.
+  // Set a logger, because the library reports failures only to it.
   diag.setLogger(
     { error: tell, warn: silent, info: silent, debug: silent, verbose: silent },
     { logLevel: DiagLogLevel.ERROR, suppressOverrideMessage: true },
@@ -36,7 +36,7 @@ export function createOtlpTraces(
   let traceId = '';
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': serviceName }),
-    // The id of a session finds its trace.
+    // The trace id is derived from the session's id, so that the trace can be found.
     idGenerator: { generateTraceId: () => traceId, generateSpanId: () => ids.generateSpanId() },
     spanProcessors: [
       new BatchSpanProcessor({

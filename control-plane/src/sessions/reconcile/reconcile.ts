@@ -1,6 +1,6 @@
 /**
- * Compares the stored sessions of a registering host with the sessions that its agent holds. Pure; the caller applies
- * the plan in the registration's transaction and sends the commands after the commit.
+ * Compares the stored sessions of a registering host with the sessions that its agent lists. Pure; the caller applies
+ * the plan in the transaction of the registration and sends the commands after the commit.
  */
 import { isTerminal } from '@footlight/protocol';
 import type { HeldSession } from '@footlight/protocol/agent';
@@ -14,11 +14,10 @@ export interface StoredSession extends SessionFacts {
 }
 
 /**
- * Result for one session.
- * kept: it goes on. `step` applies the agent's state (ignore: no change), `swap` the result of a swap (null: none),
- * `command` is sent again.
- * ended_there: it ended while the link was down. lost: the agent no longer has it. stop_unknown: the agent runs a
- * session that should not run. nothing: the agent needs only the confirmation of its report.
+ * Result for one session. kept: the session continues. `step` applies the agent's state (ignore: no change), `swap`
+ * applies the result of a swap (null: none), and `command` is sent again. ended_there: the session ended while the link
+ * was down. lost: the agent no longer has it. stop_unknown: the agent runs a session that should not run. nothing: the
+ * report is only confirmed to the agent.
  */
 export type Reconciled =
   | {
@@ -37,9 +36,9 @@ export type Reconciled =
  * Plans the reconciliation of one host.
  * @param hostId the registering host
  * @param stored non-final rows of this host, and the rows of listed ids on any host
- * @param held sessions that the agent lists; the last entry of an id counts
- * @param sameBoot false when another agent process registered last
- * @returns one entry per session, stored ones first, in the given order
+ * @param held sessions that the agent lists; of several entries with one id the last one is used
+ * @param sameBoot false: the last registration came from another agent process
+ * @returns one result per session, stored sessions first, in the given order
  */
 export function planReconciliation(
   hostId: string,

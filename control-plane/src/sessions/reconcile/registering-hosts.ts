@@ -1,4 +1,7 @@
-/** Applies what registering hosts hold: the plan of each, inside the registration's transaction. */
+/**
+ * Reconciles the sessions of registering hosts: applies the plan of each host inside the transaction of the
+ * registration.
+ */
 import type { HeldSession } from '@footlight/protocol/agent';
 import type { AgentHandlers, Links, RegisteringHost } from '../../fleet/index.ts';
 import type { Tx } from '../../platform/database/index.ts';
@@ -10,10 +13,10 @@ import { DETAIL } from '../life/state.ts';
 import type { Change, Transitions } from '../life/transitions.ts';
 import { planReconciliation, type Reconciled } from './reconcile.ts';
 
-/** Result for a host without sessions. Shared, because most hosts of a reconnecting fleet are idle. */
+/** Result for a host without sessions. One shared object, because most hosts of a reconnecting fleet are idle. */
 const NOTHING_RECONCILED = { afterCommit() {} };
 
-/** @param stopUnknown tells an agent to stop a session that should not run there */
+/** @param stopUnknown sends an agent a stop for a session that should not run there */
 export function createReconciliation(
   { clock }: Pick<Platform, 'clock'>,
   deps: {
@@ -27,9 +30,9 @@ export function createReconciliation(
   const { driver, links, live, transitions, stopUnknown } = deps;
 
   /**
-   * Reconciles one host of several.
-   * @param known rows of all sessions that the hosts have or list
-   * @param unchanged gets the sessions that only need their text changed
+   * Reconciles one of several hosts.
+   * @param known rows of all sessions that are stored for the hosts or listed by them
+   * @param unchanged receives the sessions of which only the text must change
    */
   async function reconcileHost(
     tx: Tx,
@@ -78,7 +81,7 @@ export function createReconciliation(
       const opens = entry.step.kind === 'move' && entry.step.to === 'running';
       const change = await transitions.applyStep(tx, row, entry.step, opens);
       const state = change?.state ?? row.state;
-      // Another swap may have begun since the row was read; then the app stays the stored one.
+      // Another swap may have begun since the row was read; then the stored app is not changed.
       const isSwapped =
         entry.swap !== null && (await transitions.applyStep(tx, row, entry.swap, false)) !== null;
       await setDetail(tx, [row.id], state, DETAIL.host_reconnected, opens, nowMs);
@@ -102,7 +105,7 @@ export function createReconciliation(
             void driver.stop(host.hostId, entry.session_id, reason);
           }
         }
-        // An unchanged host needs no log line.
+        // Do not log a host without changes.
         if (plan.every(isNoChange)) return;
         const counts = { same_boot: host.sameBoot, ...countKinds(plan) };
         links.log('info', host.hostId, counts, 'sessions.reconciled');
@@ -122,7 +125,7 @@ export function createReconciliation(
       known.set(row.id, row);
     const livesOf = new Map<string | null, LifeRow[]>(hosts.map(({ host }) => [host.hostId, []]));
     for (const row of lives) livesOf.get(row.host_id)?.push(row);
-    /** Sessions whose state on the host equals the stored one; only their text changes. */
+    /** Sessions with the same state on the host as in the database; only their text changes. */
     const unchanged: LifeRow[] = [];
     const reconciled: { afterCommit(): void }[] = [];
     for (const { host, held } of hosts) {
@@ -135,7 +138,10 @@ export function createReconciliation(
   };
 }
 
-/** Change of a session that its host listed again. @param app_id the app it runs now; missing: unchanged */
+/**
+ * Change of a session that its host listed again. @param app_id the app that it runs now; missing: the app has not
+ * changed
+ */
 const reconnected = (row: LifeRow, state: Change['state'], app_id?: string): Change => ({
   id: row.id,
   host_id: row.host_id,
@@ -145,7 +151,7 @@ const reconnected = (row: LifeRow, state: Change['state'], app_id?: string): Cha
   failure: null,
 });
 
-/** Whether the agent's state equals the stored one. */
+/** Whether the agent's state equals the stored state. */
 function isUnchanged(entry: Reconciled & { kind: 'kept' }): boolean {
   return entry.step.kind === 'ignore' && entry.swap === null;
 }

@@ -1,6 +1,6 @@
 /**
- * Keeps the live sessions of this process up to date with the other replicas: changed rows, observations, and reports
- * of viewers here about sessions whose host is connected to another replica. With one replica it does nothing.
+ * Keeps the live sessions of this process up to date with the other replicas: it applies changed rows and observations,
+ * and the reports of viewers that arrive at another replica than the host's. With one replica it does nothing.
  */
 import { errorText, SECOND_MS, type Timer } from '@footlight/platform';
 import { isTerminal } from '@footlight/protocol';
@@ -16,11 +16,11 @@ import type { LiveSessions } from '../life/live.ts';
 import { type FollowedRow, loadFollowed, loadLiveSessions, loadSession } from '../store.ts';
 import { replicaSubjects } from './subjects.ts';
 
-/** Rows of one read. */
+/** Maximum rows per read. */
 const MAX_ROWS = 512;
 const RETRY_MS = SECOND_MS;
 
-/** Close it before the database. */
+/** Starts following the other replicas. Close the result before the database. */
 export function followReplicas(
   platform: Platform,
   deps: {
@@ -33,14 +33,17 @@ export function followReplicas(
 ): Subscription {
   const { bus, clock, database, logger } = platform;
   const { driver, launches, links, live, watchViewer } = deps;
-  /** Sessions that changed elsewhere and were not read since. Bounded by the sessions that exist. */
+  /**
+   * Sessions that changed on another replica and were not read since. The number of existing sessions bounds the set.
+   */
   const due = new Set<string>();
   let isReading = false;
   let retry: Timer | null = null;
   let closed = false;
 
   /**
-   * A message may be late, or a row may be older than a message that was already applied: a session never moves back.
+   * A message may be late, or a row may be older than a message that was already applied: the state of a session never
+   * goes back.
    */
   function move(row: Pick<FollowedRow, 'id' | 'host_id' | 'state'>): void {
     const known = live.get(row.id);
@@ -87,14 +90,14 @@ export function followReplicas(
     void readDue();
   }
 
-  /** Messages may have been lost: every live session is read again. */
+  /** Reads all live sessions again, because messages may have been lost. */
   async function readAll(): Promise<void> {
     const rows = await loadLiveSessions(database.db);
     const alive = new Set(rows.map(({ id }) => id));
     for (const { id } of [...live.values()]) if (!alive.has(id)) follow(id);
     for (const row of rows) {
       adopt(row);
-      // The stop command may be lost before or on its way to the host; a host accepts it a second time.
+      // Send the stop again, because the first command may have been lost; a host accepts a second one.
       if (row.state === 'stopping' && row.host_id !== null)
         void driver.stopOnce(row.host_id, row.id, row.stop_reason ?? 'user_requested');
     }
@@ -108,12 +111,15 @@ export function followReplicas(
     });
   }
 
-  /** Applies a change from its message where that says enough: a read for each would cost more than the launch itself. */
+  /**
+   * Applies a change directly from its message if the message is sufficient, because a database read per change would
+   * cost more than the launch itself.
+   */
   function changed({ state, state_detail, app_id, observed }: SessionChange, id: string): void {
     const known = live.get(id);
     const endsHere = state !== undefined && isTerminal(state);
     const isRecord = state !== undefined || state_detail !== undefined || app_id !== undefined;
-    // The reason of an end is in the row only; an observation has its own message.
+    // Read the row after an end, because only the row contains the reason. Observations have their own message.
     if (known === undefined || endsHere || (!isRecord && observed === undefined)) follow(id);
     else if (isRecord) move({ id, host_id: known.hostId, state: state ?? known.state });
     if (state_detail !== undefined && !endsHere)

@@ -8,8 +8,8 @@ import type { Observed } from '../record.ts';
 const figures = z.record(z.string(), z.union([z.number(), z.boolean()]));
 
 /**
- * Members that were observed; a missing member is unchanged. Verdicts come without the counters of the replica that
- * makes them.
+ * Observed fields; a missing field has not changed. Verdicts are sent without the counters of the replica that computes
+ * them.
  */
 const observedElsewhere = z.object({
   app_launch_state: appLaunchState.exactOptional(),
@@ -41,7 +41,7 @@ const observedElsewhere = z.object({
 });
 export type ObservedElsewhere = z.infer<typeof observedElsewhere>;
 
-/** Seconds of a viewer, for the replica with the link of the session's host. */
+/** Seconds that a viewer reported, for the replica with the link of the session's host. */
 const watched = z.object({
   user_id: z.string(),
   device_id: z.string().nullable(),

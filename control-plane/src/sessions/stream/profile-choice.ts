@@ -21,10 +21,10 @@ import { isEnvelopeOverride, type StreamOverride } from './stream.ts';
 export interface ChoiceFacts {
   isAdmin: boolean;
   app: AppChoice & Parameters<typeof numbersSetFor>[0] & { name: string };
-  /** Permitted launch profiles of the app; empty: all. */
+  /** Permitted launch profiles of the app; empty: all are permitted. */
   allowList: readonly string[];
   policy: Policy;
-  /** The caller's own default; null: none. */
+  /** The caller's own default; null: the caller has none. */
   preference: string | null;
   /** All launch profiles in list order. */
   profiles: readonly ProfileWithRungs[];
@@ -39,8 +39,8 @@ export interface ChoiceRequest {
 }
 
 /**
- * The admission checks on the launch profile, from the permission to choose to the eligibility.
- * @returns profile null: none is in force, and the app's own numbers apply
+ * Runs the admission checks on the launch profile, from the permission to choose up to the eligibility.
+ * @returns profile null: no profile applies, so the app's own numbers are used
  */
 export function chooseProfile(
   facts: ChoiceFacts,
@@ -82,7 +82,10 @@ export function chooseProfile(
   return { profile };
 }
 
-/** The profile without a choice: the app's, the person's, the instance's, else the recommended one. */
+/**
+ * The profile when the request names none: the first that exists of the app's, the person's, the instance's and the
+ * recommended one.
+ */
 function chooseImplicitly(facts: ChoiceFacts, request: ChoiceRequest): string | null {
   const { app, allowList, policy, preference, profiles, client, encoderMpixelS } = facts;
   if (app.profile_policy !== 'inherit' && app.default_profile_id !== null) return app.default_profile_id;
@@ -97,7 +100,8 @@ function chooseImplicitly(facts: ChoiceFacts, request: ChoiceRequest): string | 
       eligibility: judge(candidate, client).eligibility,
       nominal: nominalOf(candidate.rungs),
     }));
-  // Naming a codec is a choice: a smaller profile may lack a rung with the codec.
+  // Do not limit the profile when the request names a codec, because a smaller profile may have no rung with this
+  // codec.
   const limits =
     request.stream?.codec === undefined
       ? { encoderMpixelS, app: numbersSetFor(app) }
@@ -105,7 +109,7 @@ function chooseImplicitly(facts: ChoiceFacts, request: ChoiceRequest): string | 
   return recommend(offered, client.probe !== null, limits).recommended_id || null;
 }
 
-/** Cached verdicts of unmeasured devices, which are the majority. */
+/** Cached verdicts for devices without a measurement, which are the majority. */
 const unmeasured = new WeakMap<ProfileWithRungs, Rating>();
 
 function judge(profile: ProfileWithRungs, client: ClientFacts): Rating {

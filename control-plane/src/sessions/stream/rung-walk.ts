@@ -8,15 +8,15 @@ import { type ClientFacts, chooseRung, toSessionCodec } from '../../profiles/ind
 
 /** Encoding abilities of the placed host. */
 export interface HostAbilities {
-  /** null = never reported; H.264 only. */
+  /** null: the host never reported them, so only H.264 is assumed. */
   codecs: readonly string[] | null;
-  /** Encoder family in effect; null = unknown. */
+  /** Encoder family that the host uses; null: unknown. */
   encoder: string | null;
-  /** Keyed by session codec name; null, missing or not above 0 = unknown. */
+  /** Keyed by session codec name; null, missing, or not above 0: unknown. */
   throughput: Readonly<Record<string, { max_pixel_rate_mpix_s: number }>> | null;
 }
 
-/** Checks in their order. */
+/** Names of the checks, in the order in which they run. */
 const CLAMPS = [
   'host_encoder',
   'client_decode',
@@ -37,7 +37,7 @@ export const encodes = (host: Pick<HostAbilities, 'codecs'>, codec: Codec): bool
   host.codecs === null ? codec === 'h264' : host.codecs.includes(codec);
 
 /**
- * The first rung that passes every check, else the floor without checks.
+ * Returns the first rung that passes every check, otherwise the floor without checks.
  * @returns null for a chain without rungs
  */
 export function walkRungs(
@@ -70,8 +70,8 @@ export function walkRungs(
 }
 
 /**
- * The first rung with the requested codec. A person who names a codec accepts its effect on the picture, so only the
- * host's encoders are checked.
+ * The first rung with the requested codec. A person who names a codec accepts its effect on the picture, so the client
+ * is not checked.
  * @returns null when no rung has the codec
  */
 export function rungOfCodec(chain: readonly StreamProfile[], codec: Codec): ServedRung | null {
@@ -97,7 +97,10 @@ export function rungOfCodec(chain: readonly StreamProfile[], codec: Codec): Serv
   };
 }
 
-/** Unmeasured and unreported values pass, except a codec other than H.264 that was never reported. */
+/**
+ * Values that were not measured or reported pass the check. The exception is a codec other than H.264 that the host
+ * never reported.
+ */
 const PASSES: Readonly<
   Record<Clamp, (rung: StreamProfile, host: HostAbilities, client: ClientFacts) => boolean>
 > = {

@@ -1,4 +1,4 @@
-/** The stream of a placed launch: its rung, codec and step down, by the encoder of the GPU and the viewer. Pure. */
+/** Computes the stream of a placed launch from the GPU's encoder and the viewer: rung, codec and step down. Pure. */
 import { type ProfileWithRungs, toSessionCodec } from '../../profiles/index.ts';
 import type { Refusal, Refused } from '../launch/refusal.ts';
 import type { AdmittedLaunch, BenchTerms } from '../launch/stages.ts';
@@ -8,19 +8,19 @@ import { resolveRungStream, resolveTierStream, type StreamPlan } from './stream.
 
 /** Encoding facts of the booked GPU. */
 export interface ServingGpu extends HostAbilities {
-  /** Certifications of the encoder in effect. */
+  /** Certifications of the encoder that the host uses. */
   certifications: readonly Certification[];
 }
 
 /** The stream of a session, with its profile and rung. */
 export interface ServedStream {
   stream: StreamPlan;
-  /** The served launch profile, possibly lowered by a certification; null: none is in force. */
+  /** The launch profile that is served, possibly lowered because of a certification; null: no profile applies. */
   profileId: string | null;
   rung: ServedRung | null;
 }
 
-/** The checks on the requested codec, and the final stream. */
+/** Runs the checks on the requested codec and computes the final stream. */
 export function serve(launch: AdmittedLaunch, gpu: ServingGpu, nowMs: number): ServedStream | Refused {
   const { app, profile, body, viewer } = launch;
   const { bench } = launch.terms;
@@ -49,7 +49,7 @@ export function serve(launch: AdmittedLaunch, gpu: ServingGpu, nowMs: number): S
   return stepDown(launch, served, gpu, nowMs) ?? served;
 }
 
-/** The stream of a measurement: that of its rung at the asked bitrate, whatever host and viewer are. */
+/** The stream of a measurement: its rung at the requested bitrate, independent of host and viewer. */
 function benchStream({ profileId, rung, bitrateKbps }: BenchTerms): ServedStream {
   return {
     stream: {
@@ -78,8 +78,8 @@ function resolve(
 }
 
 /**
- * Steps down one profile if the encoder was measured as too slow for the served rung. One step only: the lower
- * profile is not checked again.
+ * Steps down one profile if the encoder was measured as too slow for the served rung. It makes only one step, and does
+ * not check the lower profile again.
  * @returns null: no step down
  */
 function stepDown(
@@ -106,7 +106,7 @@ const oneBelow = ({ profiles }: AdmittedLaunch, profileId: string): ProfileWithR
   return profiles.find(({ profile }) => profile.id === id);
 };
 
-/** The rungs that `serve` may choose from. */
+/** Ids of the rungs from which `serve` may choose. */
 export function rungsInReach(launch: AdmittedLaunch): string[] {
   const { profile, terms } = launch;
   if (terms.bench !== null) return [terms.bench.rung.id];

@@ -8,7 +8,7 @@ import type { ProbeFacts } from '../../accounts/index.ts';
 import { toSessionCodec } from '../../profiles/index.ts';
 import { chooseTier } from '../placement/tiers.ts';
 
-/** Stream members of a launch request. */
+/** Stream fields of a launch request. */
 export interface StreamOverride {
   width?: number | undefined;
   height?: number | undefined;
@@ -24,14 +24,14 @@ export interface StreamPlan {
   height: number;
   fps: number;
   bitrate_kbps: number;
-  /** Lowest bitrate of the rate control, kbit/s; 0 = the agent's default. */
+  /** Lowest bitrate of the rate control, kbit/s; 0: the agent's default applies. */
   abr_floor_kbps: number;
   codec: Codec;
   h264_profile: H264Profile;
   playout0_ms: number;
 }
 
-/** Upper limits of a person's override, and defaults for missing members. */
+/** Upper limits for a person's override, and defaults for missing fields. */
 export interface StreamBounds {
   width: number;
   height: number;
@@ -44,7 +44,7 @@ export interface Viewer {
   isAdmin: boolean;
   /** Whether the launching client declares itself as native. */
   isNative: boolean;
-  /** null = never measured, or measurement too old. */
+  /** null: the device was never measured, or the measurement is too old. */
   probe: ProbeFacts | null;
 }
 
@@ -55,7 +55,7 @@ const BANDWIDTH_SHARE_PERCENT = 70;
  */
 const MAX_PLAYOUT_MS = 2_000;
 
-/** Whether the request changes the picture; a codec alone does not. */
+/** Whether the request changes size, frame rate, bitrate or H.264 profile; a codec alone does not count. */
 export const isEnvelopeOverride = (override: StreamOverride | undefined): boolean =>
   override !== undefined &&
   (override.width !== undefined ||
@@ -84,7 +84,7 @@ function shape(
   };
 }
 
-/** The stream without a launch profile: override over tier, and the tier capped by the app's defaults. */
+/** The stream without a launch profile: the tier, limited by the app's defaults, with the override applied. */
 export function resolveTierStream(
   app: StreamBounds,
   override: StreamOverride | undefined,
@@ -107,7 +107,7 @@ export function resolveTierStream(
   };
 }
 
-/** The stream of a rung: override over rung, within the measured bandwidth of the viewer. */
+/** The stream of a rung with the override applied, limited by the viewer's measured bandwidth. */
 export function resolveRungStream(
   rung: StreamProfile,
   override: StreamOverride | undefined,
@@ -158,7 +158,8 @@ function probeEnvelope(probe: Viewer['probe']): ProbeEnvelope {
 }
 
 /**
- * Browsers get the profile that all of them decode; native clients get their listed profiles, or main without a list.
+ * Whether a native client decodes this profile: a profile in its list or, without a list, main. Browsers get the
+ * profile that all of them decode.
  */
 function decodesNatively(profile: H264Profile, { isNative, probe }: Viewer): boolean {
   if (!isNative || probe?.client_type !== 'native') return false;
@@ -169,7 +170,7 @@ const PROFILES_DOWN: readonly H264Profile[] = ['high', 'main', 'constrained-base
 
 /**
  * The wanted H.264 profile, or the next lower one that the encoder supports.
- * @param offered profiles of the placed GPU's encoder; null or [] = unknown, which gives constrained baseline
+ * @param offered profiles of the placed GPU's encoder; null or []: unknown, which results in constrained baseline
  */
 export function lowerH264Profile(wanted: H264Profile, offered: readonly H264Profile[] | null): H264Profile {
   const from = PROFILES_DOWN.indexOf(wanted);

@@ -1,6 +1,6 @@
 /**
- * Rules of a swap: which ones may begin, and the result that an agent reports. Pure; never throws.
- * Source: docs/sessions.md, "Another app".
+ * Decides whether a swap may begin, and derives its result from an agent's report. Pure; never throws. Source:
+ * docs/sessions.md, "Another app".
  */
 import type { SessionStateName } from '@footlight/protocol';
 import type { SessionState } from '@footlight/protocol/agent';
@@ -26,7 +26,10 @@ export function admitSession(row: SessionRow | undefined): { row: SessionRow; ho
   return { row, hostId: row.host_id };
 }
 
-/** Whether the session can run the app. @param facts.entitled the owner of the session, who may be another person */
+/**
+ * Whether the session can run the app. @param facts.entitled whether the session's owner is entitled; the caller may be
+ * another person
+ */
 export function admitSwap(
   session: Pick<SessionRow, 'video_topology' | 'encode_slots'>,
   facts: { app: LaunchApp | null; parent: LaunchApp | null; entitled: boolean },
@@ -37,7 +40,7 @@ export function admitSwap(
     const message = 'The owner of the session is not entitled to this app.';
     return { refusal: { code: 'forbidden', message } };
   }
-  // A local session is not encoded, with any app.
+  // A local session is never encoded, so it needs no slots.
   const demanded = session.video_topology === 'local_only' ? 0 : found.owner.default_encode_slots;
   if (demanded > session.encode_slots) {
     const message = `That app needs ${demanded} encode slots, and this session has reserved ${session.encode_slots}.`;
@@ -47,8 +50,8 @@ export function admitSwap(
 }
 
 /**
- * Whether the session can take the home of the app.
- * @param others sessions of the owner that hold homes, without this one
+ * Refuses a swap whose app needs a home that cannot be used.
+ * @param others the owner's other sessions that use homes
  * @param exists whether the home exists on the host of the session
  */
 export function refuseSwapHome(
@@ -75,9 +78,9 @@ export interface SwapStep {
   kind: 'swap';
   /** The requested app; the row must still wait for it. */
   target: string;
-  /** The app that runs from now on; null: the old app goes on. */
+  /** The app that now runs; null: the old app continues. */
   app: { app_id: string; home_app_id: string | null } | null;
-  /** The agent gave no ack and may have the command: a later completion is accepted. */
+  /** Whether a later completion is accepted, because the agent sent no ack but may have received the command. */
   may_complete: boolean;
   state_detail: string;
 }
@@ -111,13 +114,13 @@ const unchanged = (target: string, state_detail: string, may_complete = false): 
   state_detail,
 });
 
-/** @param may_complete false: the agent refused; true: the agent gave no ack and may have the command */
+/** @param may_complete false: the agent refused; true: the agent sent no ack but may have received the command */
 export const swapRejected = (target: string, may_complete: boolean): SwapStep =>
   unchanged(target, SWAP_DETAIL.rejected, may_complete);
 
 /**
  * Result of a swap from the app that a registration lists.
- * @returns null when no swap is pending, or when the agent has taken it and will report the result
+ * @returns null when no swap is pending, or when the agent has accepted it and will report the result
  */
 export function decideHeldSwap(
   facts: SwapFacts & { swap_state: 'asked' | 'taken' | null },

@@ -1,4 +1,4 @@
-/** The columns of a session that a pending swap of its app uses. */
+/** Reads and writes the columns of a session's pending swap. */
 import type { Executor, Tx } from '../../platform/database/index.ts';
 import { SWAP_DETAIL, type SwapStep } from './swap-rules.ts';
 
@@ -25,7 +25,7 @@ export async function beginSwap(
   return result.numUpdatedRows > 0n;
 }
 
-/** Stores that the agent acknowledged the swap, unless the swap is over. */
+/** Stores that the agent acknowledged the swap, unless the swap has already ended. */
 export async function markSwapTaken(db: Executor, id: string, appId: string): Promise<void> {
   await db
     .updateTable('sessions')
@@ -36,7 +36,7 @@ export async function markSwapTaken(db: Executor, id: string, appId: string): Pr
     .execute();
 }
 
-/** Stores the result of a pending swap. @returns whether one was pending */
+/** Stores the result of a pending swap. @returns whether a swap was pending */
 export async function settleSwap(tx: Tx, id: string, step: SwapStep, nowMs: number): Promise<boolean> {
   const result = await tx
     .updateTable('sessions')

@@ -82,14 +82,14 @@ export async function beginSwapTo(
 }
 
 /**
- * Loads the session with the owner's row locked, so that no launch of the owner takes a home between check and
+ * Loads the session with the owner's row locked, so that no launch of the owner can claim a home between check and
  * commit.
  * @throws ApiError 409
  */
 async function lockedSession(tx: Tx, id: string) {
   const seen = await loadSession(tx, id);
   const user = seen && (await lockUser(tx, seen.user_id));
-  // Read again after the wait for the lock.
+  // Read the session again, because it may have changed while waiting for the lock.
   const session = accepted(admitSession(user && (await loadSession(tx, id))));
   return { ...session, username: user?.username ?? '' };
 }

@@ -7,20 +7,23 @@ import type { Platform } from '../../platform/platform.ts';
 export const KEPT_SESSIONS_SWEEP = 'sessions.retain';
 
 /**
- * Kept sessions of one person, the newest. With 100,000 of them one read of a person's own history took 150 ms of
- * SQLite's only thread, and the removal of the account 2 s.
+ * Maximum sessions that are kept per person; the newest stay. With 100,000 of them one read of a person's own history
+ * took 150 ms of SQLite's only thread, and the removal of the account 2 s.
  */
 const MAX_SESSIONS = 10_000;
-/** Kept logs of one person's ended sessions, the newest; each has 64 KiB at most. Chosen, not measured. */
+/**
+ * Maximum logs that are kept of one person's ended sessions; the newest stay. A log has at most 64 KiB. Chosen, not
+ * measured.
+ */
 const MAX_LOGS = 100;
-/** A person launches 600 sessions in this time at most (LAUNCHES_PER_USER), whose logs have 38 MiB. */
+/** In this interval a person can launch at most 600 sessions (LAUNCHES_PER_USER), whose logs have 38 MiB. */
 const EVERY_MS = 10 * MINUTE_MS;
-/** Rows of one transaction, so that the write lock is not held noticeably long. Chosen, not measured. */
+/** Maximum rows per transaction, so that the write lock is released quickly. Chosen, not measured. */
 const BATCH = 500;
 
 /**
- * Registers the task that bounds the ended sessions of each person and their logs: otherwise a person who keeps
- * launching an app that prints 64 KiB and exits could fill the database with 5.5 GB a day.
+ * Registers the task that limits the ended sessions and logs of each person. Otherwise a person who keeps launching an
+ * app that prints 64 KiB and exits could fill the database with 5.5 GB a day.
  */
 export function registerKeptSessions({
   clock,
@@ -43,7 +46,7 @@ export function registerKeptSessions({
     everyMs: EVERY_MS,
     async run(fence) {
       await inBatches(fence, (tx) => dropOldLogs(tx));
-      // Only a person who launched since the last passes can have more sessions than before.
+      // Only these people are checked, because a person without a recent launch has no new sessions.
       for (const userId of await listLaunching(database.db, clock.nowMs() - 3 * EVERY_MS)) {
         const oldest = await oldestKept(database.db, userId);
         if (oldest !== undefined) await inBatches(fence, (tx) => deleteBefore(tx, userId, oldest));
@@ -52,7 +55,7 @@ export function registerKeptSessions({
   });
 }
 
-/** @returns sessions that lost their log (count), `BATCH` at most */
+/** @returns number of sessions whose log was deleted, at most `BATCH` */
 async function dropOldLogs(tx: Tx): Promise<bigint> {
   const surplus = sql<string>`(select id from (
       select id, row_number() over (partition by user_id order by ended_at desc, id desc) as newness
@@ -74,7 +77,7 @@ async function dropOldLogs(tx: Tx): Promise<bigint> {
   return numUpdatedRows;
 }
 
-/** Place of a session in the order of its person's list. */
+/** Position of a session in the list of its person. */
 interface Place {
   id: string;
   created_at: number;
@@ -90,7 +93,7 @@ async function listLaunching(db: Executor, sinceMs: number): Promise<string[]> {
   return rows.map(({ user_id }) => user_id);
 }
 
-/** @returns undefined: the person has no more sessions than are kept */
+/** @returns undefined: the person does not have more sessions than are kept */
 const oldestKept = (db: Executor, userId: string): Promise<Place | undefined> =>
   db
     .selectFrom('sessions')
@@ -102,7 +105,7 @@ const oldestKept = (db: Executor, userId: string): Promise<Place | undefined> =>
     .offset(MAX_SESSIONS - 1)
     .executeTakeFirst();
 
-/** @returns deleted sessions (count), `BATCH` at most */
+/** @returns number of deleted sessions, at most `BATCH` */
 async function deleteBefore(tx: Tx, userId: string, { id, created_at }: Place): Promise<bigint> {
   const { numDeletedRows } = await tx
     .deleteFrom('sessions')

@@ -1,4 +1,4 @@
-/** Leader tasks of the sessions: end stuck and lost ones, and correct the slot counts. */
+/** Leader tasks of the sessions feature. They end stuck and lost sessions, and correct the slot counts. */
 
 import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import type { HostPresence } from '../../fleet/index.ts';
@@ -47,13 +47,14 @@ export function registerReapers(
     row.host_id === null ? NO_HOST : driver.hostTimes(row.host_id);
 
   /**
-   * Fence: the lease may have moved to another process while this one was paused; its transactions must then fail.
+   * Another process may have taken the lease while this one was paused; then the transactions of this process must
+   * fail.
    */
   const held = (fence: Fence) => (tx: Tx) => fence.check(tx);
 
   /**
-   * How many hosts were connected at the last time that any host was. Unseen hosts with sessions count from the start
-   * of this process, because this process may be the one that was down.
+   * Number of hosts that were connected when the last connection was lost. A host with sessions that was never seen
+   * counts as connected at the start of this process, because this process may have been down.
    */
   function lastConnected(rows: readonly SessionRow[], now: number): number {
     const seen = new Map<string, number>();

@@ -1,14 +1,14 @@
 /**
- * Every time limit of a session's life, decided from facts and the current time. Pure.
- * All instants are milliseconds on the monotonic clock of this process: a jump of the wall clock ends nothing.
- * Source of the limits: docs/sessions.md, "Time limits".
+ * All time limits of a session's life, decided from facts and the current time. Pure. All times are milliseconds on the
+ * monotonic clock of this process, so a jump of the wall clock ends no session. Source of the limits: docs/sessions.md,
+ * "Time limits".
  */
 
 import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import type { SessionStateName } from '@footlight/protocol';
 import type { ControlEnd } from '../life/state.ts';
 
-/** Limits from the acknowledged start to running: since the agent's last report, and in all. */
+/** Limits from the acknowledged start to running: since the agent's last report, and in total. */
 const START_SILENCE_MS = 90 * SECOND_MS;
 const START_TOTAL_MS = 15 * MINUTE_MS;
 export const STUCK_SWEEP_MS = 30 * SECOND_MS;
@@ -18,19 +18,19 @@ const STUCK_STEP_MS = 120 * SECOND_MS;
 const DRIFT_SETTLE_MS = 15 * SECOND_MS;
 /** Consecutive heartbeats without a session before it counts as lost. */
 const DRIFT_MISSES = 2;
-/** Least interval between stops of a session that should not run. */
+/** Minimum interval between stops of a session that should not run. */
 export const DRIFT_STOP_EVERY_MS = 10 * SECOND_MS;
 /** Pause of the grace sweep after the first agent reconnected. */
 const RETURN_PAUSE_MS = MINUTE_MS;
 
-/** In-memory times of a session. null: not since this process started. */
+/** In-memory times of a session. null: it did not happen since this process started. */
 export interface SessionTimes {
   state: SessionStateName;
   changedAtMs: number | null;
   reportedAtMs: number | null;
-  /** Last time the database refused a report of the session; it is tried again. */
+  /** Last time when the database refused a report about the session; the report is repeated. */
   refusedAtMs: number | null;
-  /** Ack of session_start. */
+  /** Time of the ack of session_start. */
   startAckedAtMs: number | null;
 }
 
@@ -42,7 +42,7 @@ export interface HostTimes {
   lastSeenAtMs: number | null;
 }
 
-/** An end by a time limit; null: no limit has passed. */
+/** The end of a session by a time limit; null: no limit has passed. */
 export type TimeoutEnd = Extract<
   ControlEnd,
   { cause: 'assign_timed_out' | 'start_timed_out' | 'stop_timed_out' }
@@ -60,7 +60,7 @@ export function isStarting(state: SessionStateName): boolean {
 }
 
 /**
- * The start deadline after the agent acknowledged the start; null while none applies.
+ * The start deadline after the agent acknowledged the start; null: no deadline applies.
  * @param bootAtMs start of this process
  */
 export function startDeadline(session: SessionTimes, host: HostTimes, bootAtMs: number): number | null {
@@ -98,9 +98,9 @@ export function decideStuck(
 /** Facts about the connections of the whole fleet. */
 export interface PresenceFacts {
   connected: number;
-  /** Hosts that were connected within one grace of the last connection's loss. */
+  /** Number of hosts that were connected at most one grace period before the last connection was lost. */
   lastConnected: number;
-  /** When the number of connections last rose from zero; null: never. */
+  /** Time when the number of connections last rose from zero; null: never. */
   firstConnectedAtMs: number | null;
 }
 
@@ -118,8 +118,8 @@ export const graceSweepEveryMs = (graceMs: number): number =>
   Math.max(5 * SECOND_MS, Math.floor(graceMs / 4));
 
 /**
- * Whether a session of an offline host ends.
- * @param rests result of isSweepPaused; a session that a person stopped ends regardless
+ * Decides whether a session of an offline host ends.
+ * @param rests result of isSweepPaused; a session that a person stopped ends even during the pause
  */
 export function decideGrace(
   state: SessionStateName,

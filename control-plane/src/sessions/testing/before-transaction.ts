@@ -3,8 +3,8 @@ import { vi } from 'vitest';
 import type { Database } from '../../platform/database/index.ts';
 
 /**
- * Runs an effect right before the first transaction that an act begins, after its reads. Transactions of other
- * origins, such as reports of hosts, are not delayed.
+ * Runs an effect immediately before the first transaction that `act` begins, after the reads of `act`. Other
+ * transactions, such as those of host reports, are not delayed.
  */
 export async function beforeTransactionOf<T>(
   database: Database,

@@ -4,24 +4,24 @@ import type { Behaviour, FakeAgent } from '@footlight/test-harness';
 import { expect } from 'vitest';
 import { eventually, type SessionsWorld } from './world.ts';
 
-/** Alice's session of a new app, as the launch answers it, without waiting for anything. */
+/** Launches a new app as Alice and returns the session from the answer, without waiting for its host. */
 export async function acceptedLaunch(world: SessionsWorld): Promise<Session> {
   const answer = await world.launch(world.people.alice, await world.app());
   expect(answer.status).toBe(201);
   return answer.body.session;
 }
 
-/** Commands of one type that an agent got for a session. */
+/** Commands of one type that an agent received for a session. */
 export const sent = (agent: FakeAgent, type: string, sessionId: string) =>
   agent.commands.filter(
     (command) => command.type === type && 'session_id' in command && command.session_id === sessionId,
   );
 
-/** Waits until an agent got so many commands of this type for a session. */
+/** Waits until an agent has received this number of commands of one type for a session. */
 export const waitSent = (agent: FakeAgent, type: string, sessionId: string, count = 1): Promise<true> =>
   eventually(() => (sent(agent, type, sessionId).length >= count ? true : undefined), `${type} was sent`);
 
-/** An agent that answers all commands but the given types. */
+/** Behaviour of an agent that answers all commands except the given types. */
 export const silentTo =
   (...types: string[]): Behaviour['answer'] =>
   (command) =>

@@ -5,12 +5,12 @@ import { type ProfileWorld, profileWorld } from '../../profiles/testing/world.ts
 import type { Person, TestDatabases } from '../../testing/index.ts';
 import { openSessionsWorld, type SessionsWorld } from './world.ts';
 
-/** Of software with 64 slots: a session gets the 128th part, which is enough for 1080p60. */
+/** Throughput of a software encoder with 64 slots. A session gets 1/128 of it, which is enough for 1080p60. */
 export const ROOMY_MPIXEL_S = 128 * 125;
 
 /**
- * A host with many slots, an app, the launch profiles `alpha` (AV1, then H.264) and `secret`, and a new person for
- * each test. Call within a suite: it opens the world before its tests, and the values exist in them.
+ * A host with many slots, an app, the launch profiles `alpha` (AV1, then H.264) and `secret`, and a new person for each
+ * test. Call this within a suite. The world is opened before the suite's tests, and only they may use the values.
  */
 export function useLaunchWorld(databases: TestDatabases) {
   let world: SessionsWorld;

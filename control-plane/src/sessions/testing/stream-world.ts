@@ -6,12 +6,14 @@ import { type ProfileWorld, profileWorld } from '../../profiles/testing/world.ts
 import type { Person, TestDatabases } from '../../testing/index.ts';
 import { openSessionsWorld, type SessionsWorld } from './world.ts';
 
-/** What a device that measured 1080 lines cannot decode, at the end of a chain that needs an H.264 rung. */
+/**
+ * Fields of a rung that a device with 1080 measured lines cannot decode. Used for the H.264 rung that each chain needs.
+ */
 export const TOO_TALL = { min_decode_height: 2_160 } as const;
 
 /**
- * A host with many slots and an app that limits nothing, for tests of what a launch streams. Call within a suite: it
- * opens the world before its tests, and the functions work in them.
+ * A host with many slots and an app that limits nothing, for tests of a launch's stream. Call this within a suite. The
+ * world is opened before the suite's tests, and only they may use the functions.
  */
 export function useStreamWorld(databases: TestDatabases) {
   let world: SessionsWorld;
@@ -39,7 +41,7 @@ export function useStreamWorld(databases: TestDatabases) {
   let made = 0;
   const named = (what: string): string => `${what}-${++made}`;
 
-  /** A person whose device measured this; null: nothing was measured. */
+  /** Adds a person whose device has these measured capabilities; null: the device was not measured. */
   async function somebody(capabilities: object | null): Promise<Person> {
     const person = await world.addPerson(named('person'));
     if (capabilities !== null)
@@ -47,7 +49,10 @@ export function useStreamWorld(databases: TestDatabases) {
     return person;
   }
   const oneRung = (fields: Partial<StreamProfile> = {}): Promise<string> => oneProfile([fields]);
-  /** A launch profile of its own, best rung first. @returns its id; its rungs are that with -0, -1 … */
+  /**
+   * Creates a launch profile with these rungs, best rung first. @returns the profile's id; the rungs' ids are this id
+   * with -0, -1 …
+   */
   async function oneProfile(rungs: readonly Partial<StreamProfile>[]): Promise<string> {
     const id = named('profile');
     for (const [at, fields] of rungs.entries()) await catalog.rung(`${id}-${at}`, fields);
@@ -62,7 +67,7 @@ export function useStreamWorld(databases: TestDatabases) {
     expect([answer.status, answer.body.error]).toEqual([201, undefined]);
     return answer.body.session;
   }
-  /** What the launch answers, and what its dry run says about it. */
+  /** Launches an app and returns the answer; also checks that the preview gives the same result. */
   async function answered(person: Person, request: object): Promise<[status: number, code: string]> {
     const body = { app_id: app, user_id: person.id, ...request };
     const preview = await catalog.ask('POST', '/v1/admin/placement/preview', body);

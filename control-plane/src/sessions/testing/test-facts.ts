@@ -35,7 +35,7 @@ export const aProfile = (
   rungs,
 });
 
-/** The facts of a launch by a person without a probe on a new instance. */
+/** Facts of a launch on a new instance, by a person whose device was not measured. */
 export const launchFacts = (
   fields: Partial<Omit<LaunchFacts, 'choice'>> = {},
   choice: Partial<LaunchFacts['choice']> = {},

@@ -1,6 +1,6 @@
 import type { StreamProfile } from '@footlight/protocol/rest';
 
-/** A rung without requirements, except for the test's fields. */
+/** A rung without requirements, except those in the given fields. */
 export const aRung = (id: string, fields: Partial<StreamProfile> = {}): StreamProfile => ({
   id,
   display_name: id,

@@ -38,8 +38,8 @@ export interface SessionsWorld extends TestApp {
   /** Launches an app and waits until the session runs. */
   running(as: Person, appId: string, more?: Record<string, unknown>): Promise<Session>;
   /**
-   * Inserts a running session without a launch; it books no slot.
-   * @param db the transaction to write in; missing: its own
+   * Inserts a running session without a launch; the session books no slot.
+   * @param db transaction for the write; missing: a separate one
    * @returns its id
    */
   runsOn(agent: FakeAgent, as: Person, appId: string, db?: Executor): Promise<string>;
@@ -47,9 +47,9 @@ export interface SessionsWorld extends TestApp {
   /** Waits for a state and returns the session. */
   until(id: string, state: Session['state']): Promise<Session>;
   list(query?: string): Promise<AdminSession[]>;
-  /** Booked slots of a host's first GPU. */
+  /** Number of booked slots on a host's first GPU. */
   slotsUsed(agent: FakeAgent): Promise<number>;
-  /** Advances time while these agents keep sending heartbeats. */
+  /** Advances the time while these agents send heartbeats. */
   pass(ms: number, ...agents: FakeAgent[]): Promise<void>;
   /** Rows of the activity log with this action. */
   audit(
@@ -181,7 +181,8 @@ export async function openSessionsWorld(
       for (let left = ms; left > 0; left -= HEARTBEAT_MS) {
         await app.clock.pass(Math.min(left, HEARTBEAT_MS));
         await Promise.all(beating.map((agent) => agent.heard()));
-        // Five seconds of this clock pass faster than a database writes; a host that is silent for 20 s is offline.
+        // Write the heartbeats now: five seconds of this clock pass faster than a database write, and a host without
+        // heartbeats for 20 s is offline.
         await Promise.all(app.replicas?.each.map(({ plane }) => plane.platform.periodicWriter.flush()) ?? []);
         await app.replicas?.settled();
       }
@@ -198,7 +199,7 @@ export async function openSessionsWorld(
   return world;
 }
 
-/** Polls until there is an answer. The deadline uses the real clock, because the sockets are real. */
+/** Polls until `ask` returns a value. The deadline uses the real clock, because the sockets are real. */
 export async function eventually<T>(
   ask: () => Promise<T | undefined> | T | undefined,
   what: string,

@@ -5,18 +5,18 @@ import { WebSocket } from 'ws';
 
 const WAIT_LIMIT_MS = 60_000;
 
-/** The page's end of a signaling socket. */
+/** A signaling socket as seen by the page. */
 export interface SignalPage {
   readonly socket: WebSocket;
   readonly clientId: string;
   /** All received messages, in order. */
   readonly messages: ServiceMessage[];
-  /** Frames that are no message of the protocol; always empty with a correct service. */
+  /** Received frames that are not messages of the protocol; always empty if the service is correct. */
   readonly odd: string[];
   readonly closed: Promise<{ code: number; reason: string }>;
   send(message: unknown): void;
   hello(more?: Record<string, unknown>): void;
-  /** The first message of a type, received or still to come. */
+  /** The first message of a type, either already received or received later. */
   next<T extends ServiceMessage['type']>(
     type: T,
     match?: (message: Extract<ServiceMessage, { type: T }>) => boolean,
@@ -39,7 +39,7 @@ export function openPage(
   const socket = new WebSocket(address, {
     headers: options.headers ?? {},
     perMessageDeflate: false,
-    // Tests use certificates that they make.
+    // Accept the self-made certificates of tests.
     rejectUnauthorized: false,
     autoPong: options.autoPong ?? true,
   });

@@ -2,10 +2,10 @@ import { sql } from 'kysely';
 import type { Executor } from '../../platform/database/index.ts';
 import type { JudgedSession } from '../trace/facts-store.ts';
 
-/** Longest payload of a first picture that is read, in bytes: one takes 120. */
+/** Longest payload of a first-picture event that is read, in bytes; a normal one has 120. */
 const MAX_PAYLOAD_BYTES = 4 * 1024;
 
-/** What a bundle reads of a session. Times in milliseconds since 1970; null: none yet. */
+/** Fields of a session that a bundle needs. Times are epoch milliseconds; null: not yet. */
 export interface BundledSession extends JudgedSession {
   readonly host_id: string | null;
   readonly profile_id: string | null;
@@ -18,7 +18,7 @@ export const findBundledSession = (db: Executor, id: string): Promise<BundledSes
     .where('id', '=', id)
     .executeTakeFirst();
 
-/** Payload of the first picture that a viewer of the session reported; undefined: none. */
+/** Payload of the first picture that a viewer of the session reported; undefined: no viewer reported one. */
 export async function loadFirstPicture(db: Executor, sessionId: string): Promise<string | undefined> {
   const row = await db
     .selectFrom('session_trace_events')
@@ -38,7 +38,7 @@ export async function loadFirstPicture(db: Executor, sessionId: string): Promise
 export interface RejectedTimes {
   cause: string;
   count: number;
-  /** The last such time, as it came. */
+  /** The last dropped time, as it was sent. */
   last_ts: number;
   last_at: number;
 }

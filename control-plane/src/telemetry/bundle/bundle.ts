@@ -20,10 +20,13 @@ import {
 import { bundledPayload } from './bundled-events.ts';
 
 const FORMAT = 1;
-/** Longest bundle; a longer one leaves results of captures out, oldest first. */
+/** Maximum length of a bundle. If it would be longer, results of captures are left out, oldest first. */
 const MAX_BUNDLE_BYTES = 32 * 1024 * 1024;
 
-/** Longest payload of an event that is read, in bytes: viewers post 32 KiB. Longer ones are results of captures. */
+/**
+ * Longest payload of an event that is read, in bytes: viewers may post up to 32 KiB, and longer events are results of
+ * captures.
+ */
 const MAX_PAYLOAD_BYTES = 32 * 1024;
 
 /** A bundle without its captures, in the order of the document. */
@@ -35,8 +38,8 @@ export interface Bundles {
 }
 
 /**
- * Makes diagnostic bundles. A bundle is made while it is sent, one capture after the other, because all of them
- * together may take 32 MiB.
+ * Creates diagnostic bundles. A bundle is created while it is sent, one capture after another, because all captures
+ * together may need 32 MiB of memory.
  */
 export function createBundles(
   { clock, database }: Pick<Platform, 'clock' | 'database'>,

@@ -1,15 +1,19 @@
 /**
- * What a diagnostic bundle shows of an event: the known fields of its type. Events are free objects of hosts and viewers,
- * and a bundle leaves the service, so other fields are left out and texts are masked. Pure. Source: docs/recordings.md.
+ * Selects the fields of an event that a diagnostic bundle contains: the known fields of its type. Hosts and viewers may
+ * send any object as an event, and people send bundles to others, so other fields are left out and texts are masked.
+ * Pure. Source: docs/recordings.md.
  */
 import { maskSecrets } from '@footlight/platform';
 import { cutUtf8, isJsonObject, type JsonObject } from '@footlight/protocol';
 import type { AgentEventType, BrowserEventType } from '@footlight/protocol/telemetry';
 
-/** Longest text of a field, bytes; the longest known one, of a pad's caps, has 400. */
+/** Longest text of a field, bytes; the longest known text, the caps of a GStreamer pad, has 400. */
 const MAX_TEXT_BYTES = 1_024;
 
-/** plain: number, boolean, null, text or a list of texts. Otherwise the fields of an object, or of each of a list. */
+/**
+ * plain: number, boolean, null, text or a list of texts. Otherwise: the fields of an object, or of each object in a
+ * list.
+ */
 type Field = 'plain' | { readonly [name: string]: 'plain' };
 type Fields = { readonly [name: string]: Field };
 
@@ -18,7 +22,7 @@ const plain = <Name extends string>(...names: Name[]) =>
 
 const MEDIA = plain('codec', 'profile', 'encoder', 'width', 'height', 'fps', 'bitrate_kbps', 'channels');
 
-/** Fields by type. Results of captures are in the list of captures. */
+/** Fields by type. Results of captures are not here, because the bundle has its own list of captures. */
 const FIELDS: { readonly [Type in AgentEventType | BrowserEventType]: Fields } = {
   'session.effective_media': {
     configured: MEDIA,
@@ -86,7 +90,7 @@ function pick(from: JsonObject, fields: Fields): JsonObject {
   );
 }
 
-/** @returns undefined: a value of another form */
+/** @returns undefined: the value has another form */
 function keep(value: unknown, field: Field): unknown {
   if (field !== 'plain') {
     if (Array.isArray(value)) return value.filter(isJsonObject).map((item) => pick(item, field));

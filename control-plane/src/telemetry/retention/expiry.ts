@@ -1,16 +1,16 @@
-/** Which reports of a session have expired. Pure. Source: docs/sessions.md, "Telemetry". */
+/** Decides which reports of a session have expired. Pure. Source: docs/sessions.md, "Telemetry". */
 import { isTerminal, type SessionStateName } from '@footlight/protocol';
 
-/** A session that has reports. */
+/** A session with stored reports. */
 export interface ReportingSession {
   id: string;
   /** null: the session was deleted. */
   state: SessionStateName | null;
-  /** Epoch ms; null: not ended. */
+  /** Time of the end, epoch ms; null: the session has not ended. */
   ended_at: number | null;
 }
 
-/** Epoch ms. */
+/** Limits of the retention, epoch ms. */
 export interface Retention {
   /** Reports of a live session before this time are deleted. */
   liveSince: number;
@@ -29,6 +29,6 @@ export type Expired = 'all' | 'rolled' | 'reports' | 'none';
 export function decideExpiry({ state, ended_at }: ReportingSession, { endedSince }: Retention): Expired {
   if (state === null) return 'all';
   if (!isTerminal(state)) return 'rolled';
-  // A session without the time of its end would be kept for ever.
+  // Reports of an ended session without an end time expire too; otherwise they would be kept forever.
   return ended_at === null || ended_at < endedSince ? 'reports' : 'none';
 }

@@ -17,18 +17,18 @@ export const SAMPLES: ReportTable = {
   key: ['session_id', 'source', 'ts_unix_ms'],
 };
 
-/** Tables with one row, or a few, for a session. */
+/** Tables with only a few rows per session. */
 const FACTS = ['session_clocks', 'session_rejected_times'] as const;
 
-/** The reports that one bound of a session counts. */
+/** Selects the reports of a session to which one limit applies. */
 export interface SessionPart {
   sessionId: string;
   source: string;
-  /** Only events: whether these are captures, which have a bound of their own. */
+  /** Only for events: whether to select captures, which have their own limit. */
   captures?: boolean;
 }
 
-/** Deletes the oldest reports beyond `keep`; those with the same time as the last kept one stay. */
+/** Deletes the oldest reports beyond `keep`; reports with the same time as the last kept report stay. */
 export async function trimSession(
   tx: Tx,
   { name }: ReportTable,
@@ -44,7 +44,7 @@ export async function trimSession(
   );
 }
 
-/** Deletes a host's oldest events beyond a number of bytes; those with the same time as the last kept one stay. */
+/** Deletes a host's oldest events beyond a number of bytes; events with the same time as the last kept event stay. */
 export async function trimHostEvents(
   tx: Tx,
   { hostId, source }: { hostId: string; source: string },
@@ -58,7 +58,9 @@ export async function trimHostEvents(
     where bytes > ${keepBytes} order by received_at desc limit 1)`.execute(tx);
 }
 
-/** Deletes a host's oldest samples of a source beyond `keep`; those with the same time as the last kept one stay. */
+/**
+ * Deletes a host's oldest samples of a source beyond `keep`; samples with the same time as the last kept sample stay.
+ */
 export async function trimHostSamples(
   tx: Tx,
   { hostId, source }: { hostId: string; source: string },
@@ -70,7 +72,10 @@ export async function trimHostSamples(
       order by received_at desc limit 1 offset ${keep - 1})`.execute(tx);
 }
 
-/** Sessions that have reports. Steps from one id to the next through an index, so it reads a row for each session. */
+/**
+ * Sessions that have reports. The query steps through an index from one id to the next, so it reads only one row per
+ * session.
+ */
 export async function listReporting(db: Executor, { name }: ReportTable): Promise<ReportingSession[]> {
   const table = sql.table(name);
   const { rows } = await sql<ReportingSession>`with recursive ids(id) as (
@@ -85,8 +90,8 @@ export async function listReporting(db: Executor, { name }: ReportTable): Promis
  * Deletes reports of sessions.
  * @param ids at least one
  * @param expired see expiry.ts
- * @param limit most rows
- * @returns deleted rows (count)
+ * @param limit maximum rows
+ * @returns number of deleted rows
  */
 export function deleteExpired(
   tx: Tx,
@@ -106,14 +111,14 @@ export function deleteExpired(
   );
 }
 
-/** Time of the oldest report that is kept of `keep`; null: there are fewer. */
+/** Time of the oldest of the `keep` newest reports; null: there are fewer than `keep`. */
 export async function oldestKept(db: Executor, { name }: ReportTable, keep: number): Promise<number | null> {
   const { rows } = await sql<{ received_at: number }>`select received_at from ${sql.table(name)}
     order by received_at desc limit 1 offset ${keep - 1}`.execute(db);
   return rows[0]?.received_at ?? null;
 }
 
-/** Deletes reports before a time, `limit` at most. @returns deleted rows (count) */
+/** Deletes at most `limit` reports before a time. @returns number of deleted rows */
 export function deleteBefore(tx: Tx, table: ReportTable, timeMs: number, limit: number): Promise<number> {
   return deleteFound(
     tx,
@@ -124,10 +129,10 @@ export function deleteBefore(tx: Tx, table: ReportTable, timeMs: number, limit: 
 }
 
 /**
- * Deletes clocks and counts of sessions whose reports are gone.
- * @param endedSince they go with sessions that ended before
- * @param limit most rows of each
- * @returns deleted rows of the table with the most (count)
+ * Deletes clocks and counts of sessions whose reports were deleted.
+ * @param endedSince rows of sessions that ended before this time are deleted
+ * @param limit maximum rows per table
+ * @returns number of deleted rows in the table with the most deletions
  */
 export async function deleteFacts(tx: Tx, endedSince: number, limit: number): Promise<number> {
   let most = 0;
@@ -143,7 +148,7 @@ export async function deleteFacts(tx: Tx, endedSince: number, limit: number): Pr
 
 const keyOf = ({ key }: ReportTable) => sql.join(key.map((column) => sql.ref(`reports.${column}`)));
 
-/** Skips rows that another transaction is deleting: deletes in different orders would deadlock. */
+/** Skips rows that another transaction is deleting: deletes in different orders could deadlock. */
 async function deleteFound(tx: Tx, table: ReportTable, found: RawBuilder<unknown>): Promise<number> {
   const isPostgres = tx.getExecutor().adapter instanceof PostgresAdapter;
   const free = isPostgres ? sql` for update of reports skip locked` : sql``;

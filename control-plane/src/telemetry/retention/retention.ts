@@ -22,40 +22,51 @@ import {
   trimSession,
 } from './retention-store.ts';
 
-/** Kept events of a session and source: the length of a trace; and the captures of a bundle. */
+/**
+ * Maximum events that are kept per session and source, which is the length of a trace. KEPT_CAPTURES: the number of
+ * captures in a bundle.
+ */
 const KEPT_EVENTS = 1_000;
 const KEPT_CAPTURES = 200;
-/** Kept samples of a session and source for each hour of the rolling window: one each second, with some room. */
+/** Maximum samples that are kept per session, source and hour of the rolling window: one per second, and some more. */
 const KEPT_SAMPLES = 4_096;
-/** Kept events of all sessions: about 60 MB at the usual 300 bytes. */
+/** Maximum events that are kept of all sessions: about 60 MB at the usual 300 bytes. */
 const KEPT_EVENTS_IN_ALL = 200_000;
-/** Kept samples of all sessions: about 600 MB at the usual 600 bytes. */
+/** Maximum samples that are kept of all sessions: about 600 MB at the usual 600 bytes. */
 const KEPT_SAMPLES_IN_ALL = 1_000_000;
 /**
- * Kept bytes of one host's events, for each source, so that viewers cannot displace what hosts report. The longest
- * event has 512 KiB, so the counts alone would let one host fill the disk.
+ * Maximum bytes of events that are kept per host and source; each source has its own limit, so that viewers cannot
+ * displace the hosts' events. An event can have 512 KiB, so with limits on the count alone one host could fill the
+ * disk.
  */
 const KEPT_BYTES_OF_HOST = 256 * 1024 * 1024;
 /**
- * Kept samples of one host for each hour of the rolling window, for each source, so that viewers cannot displace what
- * hosts measure: those of 60 sessions. A sample has 4 KiB at most, so this bounds the bytes as well.
+ * Maximum samples that are kept per host, source and hour of the rolling window: enough for 60 sessions. Each source
+ * has its own limit, so that viewers cannot displace the hosts' samples. A sample has at most 4 KiB, so this also
+ * limits the bytes.
  */
 const KEPT_SAMPLES_OF_HOST = 262_144;
-/** Part of the kept reports of a session after which it is trimmed. */
+/** A session is trimmed after this part (1/16) of its maximum number of reports has arrived. */
 const TRIM_SESSION_PARTS = 16;
-/** Part of the kept bytes or samples after which a host is trimmed. */
+/** A host is trimmed after this part (1/16) of its maximum bytes or samples has arrived. */
 const TRIM_HOST_PARTS = 16;
-/** Sessions of one delete. Chosen, not measured. */
+/** Maximum sessions per delete. Chosen, not measured. */
 const SESSIONS_AT_ONCE = 200;
-/** One transaction then holds SQLite's only writer for a few milliseconds. */
+/** Maximum rows per delete, so that one transaction blocks SQLite's only writer for only a few milliseconds. */
 const DELETED_AT_ONCE = 5_000;
-/** Parts of sessions and hosts that are counted in memory; an evicted one is trimmed with its next report. */
+/**
+ * Maximum counters in memory for parts of sessions, and for hosts. After the eviction of its counter, a part is trimmed
+ * with its next report.
+ */
 const COUNTED_SESSIONS = 8_192;
 const COUNTED_HOSTS = 8_192;
 
-/** Bounds what is stored of sessions: by count and bytes on arrival, by age in a job. */
+/** Limits the stored reports of sessions: by number and bytes when they arrive, and by age in a job. */
 export interface Retained {
-  /** Trims the sessions and hosts of these new reports where it is due. Call in their transaction. */
+  /**
+   * Trims the sessions and hosts of these new reports if it is due. Call this in the transaction that stores the
+   * reports.
+   */
   trim(tx: Tx, stored: StoredReports): Promise<void>;
 }
 
@@ -64,7 +75,7 @@ export interface StoredReports {
   samples: readonly SessionSamplesTable[];
 }
 
-/** Bounds that tests lower. */
+/** Limits that tests lower. */
 export interface KeptLimits {
   bytesOfHost: number;
   samplesOfHost: number;
@@ -134,14 +145,14 @@ export function createRetention(
     },
   });
 
-  /** Counts up to a limit. @returns true once it is reached; the first time of an unknown key as well */
+  /** Counts up to a limit. @returns true when the limit is reached, and at the first call for an unknown key */
   function isDue(counts: LRUCache<string, number>, key: string, added: number, limit: number): boolean {
     const since = (counts.get(key) ?? limit) + added;
     counts.set(key, since % limit);
     return since >= limit;
   }
 
-  /** Trims the parts of sessions that are due. */
+  /** Trims those parts of sessions that are due. */
   async function trimSessions(
     tx: Tx,
     table: ReportTable,

@@ -6,12 +6,12 @@ import { loadClock, loadEvents, loadSamples, shiftOf } from './trace-store.ts';
 import type { TraceWindow } from './window.ts';
 
 /**
- * Longest payload of an event that is read, in bytes: an SDP answer with ten parts takes 1 kB. A viewer may post
- * events of 32 KiB, and a thousand of them would hold up every other request. Chosen, not measured.
+ * Longest payload of an event that is read, in bytes. An SDP answer with ten parts has 1 kB. A viewer may post events
+ * of 32 KiB, and reading a thousand of them would delay all other requests. Chosen, not measured.
  */
 const MAX_PAYLOAD_BYTES = 4 * 1024;
 
-/** What a verdict reads of a session. Times in milliseconds since 1970; null: not yet. */
+/** Fields of a session that a verdict needs. Times are epoch milliseconds; null: not yet. */
 export interface JudgedSession {
   readonly id: string;
   readonly started_at: number | null;
@@ -19,7 +19,10 @@ export interface JudgedSession {
   readonly stream_fps: number;
 }
 
-/** The stored samples and events of a window, with times of viewers on the host's clock where it is measured. */
+/**
+ * The stored samples and events of a window, with times of viewers converted to the host's clock, if the clock was
+ * measured.
+ */
 export async function loadFacts(
   db: Executor,
   session: JudgedSession,

@@ -24,7 +24,7 @@ const KNOWN_SERIES: ReadonlySet<string> = new Set([
   ...Object.keys(CLIENT_SERIES),
 ]);
 
-/** What administrators read of a session's telemetry, and note in it. Each method: @throws ApiError 404 */
+/** Reads of a session's telemetry for administrators, and their annotations. Each method: @throws ApiError 404 */
 export interface TraceReads {
   metrics(id: string, query: Query<'admin.sessions.metrics'>): Promise<Success<'admin.sessions.metrics'>>;
   trace(id: string, asked: WindowEnds): Promise<Trace>;
@@ -36,14 +36,14 @@ export interface TraceReads {
     id: string,
     query: Query<'admin.sessions.traceEvents'>,
   ): Promise<Success<'admin.sessions.traceEvents'>>;
-  /** @returns id of the annotation */
+  /** @returns id of the new annotation */
   annotate(id: string, annotation: Body<'admin.sessions.annotate'>): Promise<string>;
 }
 
 export function createTraceReads(
   { clock, database, random }: Platform,
   deps: {
-    /** Writes what waits in memory, so that the newest second is read as well. */
+    /** Writes reports that wait in memory, so that the newest second is also read. */
     flush(): Promise<void>;
     store(tx: Tx, events: readonly SessionTraceEventsTable[]): Promise<void>;
   },
@@ -117,7 +117,7 @@ export function createTraceReads(
         deps.store(tx, [
           {
             host_id: session.host_id ?? '',
-            // Identifies it in place of an agent's process and number.
+            // Identifies the event instead of an agent's boot id and event number.
             boot_id: annotationId,
             seq: 0,
             session_id: id,

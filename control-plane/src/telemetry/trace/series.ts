@@ -1,4 +1,4 @@
-/** Stored samples as series of points, by the names of the contract. Pure. */
+/** Converts stored samples into series of points, by the series names of the API. Pure. */
 import type { JsonObject } from '@footlight/protocol';
 import {
   AGENT_SERIES,
@@ -10,15 +10,15 @@ import type { Point, SeriesName } from '../verdict/evidence.ts';
 
 export interface Sample {
   source: 'agent' | 'browser' | 'native';
-  /** The clock of the source. */
+  /** Time on the clock of the source. */
   ts_unix_ms: number;
   metrics: JsonObject;
 }
 
 /**
- * @param samples oldest first on the clock of the host
- * @param shiftMs added to the times of viewers
- * @returns series with points only, oldest first; booleans as 1 and 0, texts left out
+ * @param samples sorted by the host's clock, oldest first
+ * @param shiftMs milliseconds that are added to times of viewers
+ * @returns the series that have points, oldest point first; booleans become 1 and 0, and texts are left out
  */
 export function seriesOf(
   samples: readonly Sample[],

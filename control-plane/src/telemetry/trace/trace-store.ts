@@ -7,12 +7,15 @@ import type { SampleKey } from './sample-cursor.ts';
 import type { Sample } from './series.ts';
 import type { TraceWindow } from './window.ts';
 
-/** Samples of a source and events that are read, the newest ones. */
+/** Maximum samples per source, and maximum events, that are read; the newest are read. */
 const READ_AT_MOST = 1_000;
-/** A viewer may say any finite number; beyond this no time of its samples is in any window. */
+/**
+ * Maximum clock offset. A viewer may report any finite number; with a larger one its samples would be outside every
+ * window.
+ */
 const MAX_SHIFT_MS = 8.64e15;
 
-/** What reads of telemetry need of a session. */
+/** Fields of a session that reads of telemetry need. */
 export interface TracedSession {
   readonly id: string;
   readonly host_id: string | null;
@@ -22,15 +25,15 @@ export interface TracedSession {
 export const findTracedSession = (db: Executor, id: string): Promise<TracedSession | undefined> =>
   db.selectFrom('sessions').select(['id', 'host_id', 'ended_at']).where('id', '=', id).executeTakeFirst();
 
-/** Comparison of a viewer's clock with that of the host. */
+/** Comparison of a viewer's clock with the host's clock. */
 export interface MeasuredClock {
   client_offset_ms: number;
   uncertainty_ms: number;
-  /** Epoch ms. */
+  /** Time of the comparison, epoch ms. */
   measured_at: number;
 }
 
-/** @returns null: not measured */
+/** @returns null: the clock was not measured */
 export async function loadClock(db: Executor, sessionId: string): Promise<MeasuredClock | null> {
   const row = await db
     .selectFrom('session_clocks')
@@ -40,17 +43,17 @@ export async function loadClock(db: Executor, sessionId: string): Promise<Measur
   return row ?? null;
 }
 
-/** What is added to the times of viewers (ms). */
+/** Milliseconds that are added to the times of viewers. */
 export function shiftOf(clock: MeasuredClock | null): number {
   const offsetMs = Math.round(clock?.client_offset_ms ?? 0);
   return Math.max(-MAX_SHIFT_MS, Math.min(offsetMs, MAX_SHIFT_MS));
 }
 
-/** How reads show it. */
+/** The form of the clock in API answers. */
 export const clockRecord = (clock: MeasuredClock | null): Trace['clock'] =>
   clock === null ? { unmeasured: true } : { ...clock, measured_at: instant(clock.measured_at) };
 
-/** The newest samples of each source in a window of the host's clock; those of viewers together. Oldest first. */
+/** The newest samples of each source in a window of the host's clock; all viewers count as one source. Oldest first. */
 export async function loadSamples(
   db: Executor,
   sessionId: string,
@@ -66,7 +69,7 @@ export async function loadSamples(
   return [...agent, ...viewers];
 }
 
-/** The newest samples of a session's host, whatever their times are. Oldest first. */
+/** The newest samples of a session's host, regardless of their times. Oldest first. */
 export const loadHostSamples = (db: Executor, sessionId: string): Promise<Sample[]> =>
   loadSource(db, sessionId, 'agent', { from_ms: -MAX_SHIFT_MS, to_ms: MAX_SHIFT_MS }, 0);
 
@@ -94,7 +97,7 @@ async function loadSource(
     .map(({ ts_unix_ms, metrics }) => ({ source, ts_unix_ms, metrics: fromJson<JsonObject>(metrics) }));
 }
 
-/** An event on the clock of the host. */
+/** An event with its time on the host's clock. */
 interface StoredEvent {
   source: 'agent' | 'browser';
   ts_unix_ms: number;
@@ -103,10 +106,10 @@ interface StoredEvent {
 }
 
 /**
- * The newest events of a window of the host's clock, as many as have short enough payloads together. Oldest first.
- * The databases know the length of a payload without reading it.
- * @param types missing: all
- * @param maxPayloadBytes longer ones are left out; missing: none
+ * The newest events of a window of the host's clock, oldest first. The total length of their payloads is limited; the
+ * databases compute lengths without reading the payloads.
+ * @param types missing: events of all types
+ * @param maxPayloadBytes events with longer payloads are left out; missing: no event is left out
  */
 export async function loadEvents(
   db: Executor,

@@ -1,5 +1,5 @@
 /**
- * The conditions of each verdict, as data: those that its rule tests, and those that are only shown. Pure.
+ * The conditions of each verdict, as data: conditions that its rule tests, and conditions that are only shown. Pure.
  * Source: docs/troubleshooting.md, "Verdicts".
  */
 import type { Estimator, Falsifier, VerdictName } from '@footlight/protocol/rest';
@@ -20,7 +20,7 @@ interface Measure {
 export interface Condition extends Measure {
   op: Falsifier['op'];
   threshold: number;
-  /** The rule tests it; the others are shown with their values. */
+  /** Whether the rule tests the condition; other conditions are only shown with their values. */
   decides: boolean;
   note?: string;
 }
@@ -39,11 +39,14 @@ const HIDDEN = { name: 'client.is_hidden', estimator: 'any', unit: 'bool' } as c
 const LONG_FRAMES = { name: 'client.present_long_frames', estimator: 'max', unit: 'count' } as const;
 const BEATS = { name: 'client.present_beat_fraction', estimator: 'max', unit: 'fraction' } as const;
 
-/** A page that is hidden presents nothing, so its figures say nothing about the path. Never holds. */
+/**
+ * Note of a condition that never holds: a hidden page presents no frames, so its figures do not show the quality of the
+ * path.
+ */
 const NOT_ASSESSABLE = 'not assessable while hidden';
 const NO_SAMPLES = 'no samples';
 
-/** The conditions of every verdict with a rule, each list in the order in which it is shown. */
+/** The conditions of every verdict with a rule, each list is in the order in which its conditions are shown. */
 export function conditionsOf(limits: Thresholds): Record<RuledVerdict, readonly Condition[]> {
   const tests = (measure: Measure, op: Condition['op'], threshold: number): Condition => {
     return { ...measure, op, threshold, decides: true };
@@ -99,7 +102,10 @@ const HOLDS: Record<Condition['op'], (value: number, threshold: number) => boole
   '==': (value, threshold) => value === threshold,
 };
 
-/** A condition with the measured value. Without one it does not hold, so a rule with a missing input does not match. */
+/**
+ * A condition with the measured value. Without a measured value the condition does not hold, so a rule with a missing
+ * input does not match.
+ */
 export function falsifierOf(condition: Condition, evidence: Evidence, limits: Thresholds): Falsifier {
   const { name, estimator, op, threshold, unit, note } = condition;
   const values = valuesOf(name, evidence);
@@ -118,7 +124,7 @@ export function falsifierOf(condition: Condition, evidence: Evidence, limits: Th
   };
 }
 
-/** Each event of a page that became hidden counts as one more hidden sample. */
+/** Each event that reports a hidden page counts as one more hidden sample. */
 function valuesOf(name: SeriesName, evidence: Evidence): number[] {
   const values = evidence.points(name).map(({ v }) => v);
   if (name === HIDDEN.name) for (const _ of hidingEvents(evidence)) values.push(1);
@@ -126,7 +132,8 @@ function valuesOf(name: SeriesName, evidence: Evidence): number[] {
 }
 
 /**
- * Events of a page that became hidden. That a page became visible is no sample of a visible one: it was hidden before.
+ * Events that report that the page became hidden. Events that report a visible page are ignored, because the page was
+ * hidden before them.
  */
 export const hidingEvents = ({ events }: Evidence) =>
   events.filter(

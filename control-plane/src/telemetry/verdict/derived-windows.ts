@@ -1,17 +1,20 @@
-/** Parts of a window that stand out, for the diagnostic bundle (docs/recordings.md). Pure. */
+/** Finds remarkable parts of a window for the diagnostic bundle (docs/recordings.md). Pure. */
 import { conditionsOf, falsifierOf } from './conditions.ts';
 import { evidenceOf, type Point, type VerdictFacts } from './evidence.ts';
 import { thresholdsOf } from './thresholds.ts';
 
-/** Times in milliseconds since 1970. */
+/** Times are epoch milliseconds. */
 export interface DerivedWindows {
-  /** Runs of samples with hitches, each with the largest deviation; empty below the number of hitches that counts. */
+  /**
+   * Runs of samples with hitches, each with the largest deviation; empty when there are too few hitches for the
+   * verdict.
+   */
   hitches: { from_ms: number; to_ms: number; present_interval_sd_ms: number }[];
-  /** Each drop of the rate control's target, at the first sample with the lower one. */
+  /** Each drop of the rate control's target, at the first sample with the lower target. */
   abr_downshifts: { ts_unix_ms: number; from_kbps: number; to_kbps: number }[];
-  /** Runs of samples with an encoder over its ceiling, each with the slowest. */
+  /** Runs of samples with an encoder over its ceiling, each with its largest encode time. */
   encoder_saturation: { from_ms: number; to_ms: number; encode_ms_p95: number }[];
-  /** The whole window where the rule of network congestion matches, else empty. */
+  /** The whole window if the rule for network congestion matches, otherwise empty. */
   likely_network_congestion: {
     from_ms: number;
     to_ms: number;
@@ -20,7 +23,7 @@ export interface DerivedWindows {
   }[];
 }
 
-/** @param facts those of the verdict, so that both judge the same samples */
+/** @param facts the facts of the verdict, so that both use the same samples */
 export function deriveWindows(facts: VerdictFacts): DerivedWindows {
   const evidence = evidenceOf(facts);
   const limits = thresholdsOf(facts.fps);
@@ -51,7 +54,7 @@ export function deriveWindows(facts: VerdictFacts): DerivedWindows {
   };
 }
 
-/** Longest parts of a series in which every point is met, with their largest value. */
+/** The longest parts of a series in which every point meets the condition, with their largest value. */
 function runsOf(
   points: readonly Point[],
   isMet: (point: Point) => boolean,

@@ -1,4 +1,4 @@
-/** One value from the points of a series. Pure. */
+/** Computes one value from the points of a series. Pure. */
 import { percentile } from '@footlight/platform';
 import type { Estimator } from '@footlight/protocol/rest';
 
@@ -18,7 +18,7 @@ const ESTIMATORS: Record<Estimator, (values: readonly number[], atLeast: number)
     values.length === 0 ? null : values.filter((value) => value >= atLeast).length,
 };
 
-/** When a counter restarts at 0, as after a reconnect, its decrease adds nothing. */
+/** Sums up only increases, so a counter that restarts at 0 after a reconnect adds nothing. */
 function sumOfRises(values: readonly number[]): number | null {
   if (values.length < 2) return null;
   return values.reduce((sum, value, n) => sum + Math.max(0, value - (values[n - 1] ?? value)), 0);
@@ -26,8 +26,8 @@ function sumOfRises(values: readonly number[]): number | null {
 
 /**
  * @param values oldest first
- * @param atLeast limit of count_ge_threshold; the others ignore it
- * @returns null where the values do not suffice: none at all, or fewer than two for `delta`
+ * @param atLeast limit of count_ge_threshold; other estimators ignore it
+ * @returns null when there are too few values: none, or fewer than two for `delta`
  */
 export function estimate(
   estimator: Estimator,

@@ -1,36 +1,45 @@
 /**
- * What a verdict is judged by: the samples of a window without the warm-up, their number, and the clock. Pure.
+ * Selects the evidence for a verdict: the samples of a window without the warm-up, their number, and the clock. Pure.
  * Source: docs/troubleshooting.md, "Verdicts".
  */
 import { SECOND_MS } from '@footlight/platform';
 import type { SessionVerdict } from '@footlight/protocol/rest';
 import { type AGENT_SERIES, CLIENT_SERIES, type ClientSeriesName } from '@footlight/protocol/telemetry';
 
-/** The first pictures of a session say nothing about the rest of it. Chosen, not measured. */
+/**
+ * Samples from the first seconds of a session are ignored, because they are not typical for the rest of it. Chosen, not
+ * measured.
+ */
 const WARM_UP_MS = 20 * SECOND_MS;
-/** Fewer samples than these judge nothing. Chosen, not measured. */
+/** With fewer samples there is no verdict. Chosen, not measured. */
 const ENOUGH_SAMPLES = 3;
-/** An agent's window is 5 s and a viewer's 1 s, so a closer match than this is chance. Chosen, not measured. */
+/**
+ * Minimum tolerance for times that count as equal: a sample of an agent covers 5 s and one of a viewer 1 s, so smaller
+ * differences mean nothing. Chosen, not measured.
+ */
 const MIN_TOLERANCE_MS = SECOND_MS;
 
 export type SeriesName = keyof typeof AGENT_SERIES | ClientSeriesName;
 export interface Point {
-  /** The host's clock where the clocks were compared. */
+  /** Time on the host's clock, if the clocks were compared. */
   ts_unix_ms: number;
   v: number;
 }
 
-/** The stored samples and events of a session, oldest first. Times of viewers are on the host's clock if it is measured. */
+/**
+ * The stored samples and events of a session, oldest first. Times of viewers are converted to the host's clock, if it
+ * was measured.
+ */
 export interface VerdictFacts {
-  /** Both ends belong to it. */
+  /** Both ends are included. */
   window: { from_ms: number; to_ms: number };
-  /** When the session first ran; null: it never did, and there is no warm-up. */
+  /** Time when the session first ran; null: it never ran, so there is no warm-up. */
   startedAtMs: number | null;
-  /** When it ended; null: it goes on. */
+  /** Time when the session ended; null: it is live. */
   endedAtMs: number | null;
   /** Frame rate of the stream. */
   fps: number;
-  /** null: not measured. offsetMs: host minus viewer. */
+  /** Clock comparison; null: not measured. offsetMs: host time minus viewer time. */
   clock: { offsetMs: number; uncertaintyMs: number; measuredAtMs: number } | null;
   series: Readonly<Partial<Record<SeriesName, readonly Point[]>>>;
   events: readonly TraceEventFacts[];
@@ -42,21 +51,24 @@ export interface TraceEventFacts {
   payload: Readonly<Record<string, unknown>>;
 }
 
-/** The part of the facts that counts, with its labels for the answer. */
+/** The part of the facts that a verdict uses, with the values that the answer shows. */
 export interface Evidence {
-  /** Points of a series within the window, without those of the warm-up where it has one. */
+  /** Points of a series within the window, without points of the warm-up if the series has one. */
   points(name: SeriesName): readonly Point[];
   events: readonly TraceEventFacts[];
   window: SessionVerdict['window'];
   clock: SessionVerdict['clock'];
-  /** End of the warm-up; the start of the window where there is none. */
+  /** End of the warm-up; the start of the window if there is no warm-up. */
   warmUntilMs: number;
   tier: SessionVerdict['evidence_tier'];
-  /** Largest distance of two samples at the same time, one of the host and one of the viewer; null: unknown clocks. */
+  /**
+   * Maximum time difference at which a sample of the host and one of the viewer count as simultaneous; null: the clocks
+   * were not compared.
+   */
   toleranceMs: number | null;
 }
 
-/** Encoders and pages begin slowly: only the evenness of pictures is judged after the warm-up. */
+/** Encoders and pages start slowly, so points of these series count only after the warm-up. */
 const WARMS_UP: ReadonlySet<SeriesName> = new Set<SeriesName>([
   'client.present_interval_sd_ms',
   'encoder.fps',

@@ -1,4 +1,4 @@
-/** Events that verdicts read; what each one means is in conditions.ts and reason.ts. */
+/** Events that verdicts read; conditions.ts and reason.ts define their meaning. */
 export const HIDES = 'client.visibility_changed';
 export const STALL = 'encoder.stall';
 export const ANSWER = 'sdp.answer_applied';

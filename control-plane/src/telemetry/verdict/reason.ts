@@ -1,9 +1,9 @@
-/** The sentence of a verdict, with a clause for each kind of fault that the window has. Pure. */
+/** Builds the sentence of a verdict, with a clause for each kind of fault in the window. Pure. */
 import type { Estimator, Falsifier, VerdictName } from '@footlight/protocol/rest';
 import type { Evidence, SeriesName, TraceEventFacts } from './evidence.ts';
 import { ANSWER, GPU_FAULT, STALL, XID } from './judged-events.ts';
 
-/** A fault that hosts report, and what the sentence says of it. */
+/** A fault that hosts report, and its clause in the sentence. */
 const FAULTS: readonly {
   type: string;
   counts?: (payload: TraceEventFacts['payload']) => boolean;
@@ -29,7 +29,10 @@ interface Remark {
   clause: string;
 }
 
-/** The faults among the events of a window. They do not decide the verdict: a fault may explain it or be unrelated. */
+/**
+ * The faults among the events of a window. They do not decide the verdict, because a fault may be its cause or
+ * unrelated to it.
+ */
 export function remarksOn(events: readonly TraceEventFacts[]): Remark[] {
   return FAULTS.flatMap(({ type, counts, says }) => {
     const times = events.filter(
@@ -40,7 +43,7 @@ export function remarksOn(events: readonly TraceEventFacts[]): Remark[] {
   });
 }
 
-/** @param falsifiers of the verdict */
+/** @param falsifiers conditions of the verdict with their values */
 export function reasonOf(
   verdict: VerdictName,
   falsifiers: readonly Falsifier[],

@@ -1,5 +1,5 @@
 /**
- * How a session was for the person who used it, from the facts and the verdict of a window. Pure.
+ * Describes the quality of a session to the person who used it, from the facts and the verdict of a window. Pure.
  * Source: docs/troubleshooting.md, "Verdicts".
  */
 import { SECOND_MS } from '@footlight/platform';
@@ -7,17 +7,23 @@ import type { SessionReport, VerdictName } from '@footlight/protocol/rest';
 import type { Evidence, Point, VerdictFacts } from './evidence.ts';
 import type { Thresholds } from './thresholds.ts';
 
-/** Below this share of smooth seconds a person has seen it, also where no rule matched. Chosen, not measured. */
+/**
+ * Below this share of smooth seconds the person has seen uneven pictures, even if no rule matched. Chosen, not
+ * measured.
+ */
 const MOSTLY_SMOOTH = 0.9;
 /**
  * A shorter session gets the text "too short", a longer one the text "too little was measured". Chosen, not measured.
  */
 const SHORT_MS = 30 * SECOND_MS;
 
-/** A viewer may say any number; nobody clicks more often in a second. Chosen, not measured. */
+/** Maximum clicks per second that are counted, because a viewer may report any number. Chosen, not measured. */
 const MAX_CLICKS = 100;
 
-/** What limited a session and what its owner can do about it, without terms of administrators. */
+/**
+ * What limited a session and what its owner can do about it, in words that people without technical knowledge
+ * understand.
+ */
 type Words = Pick<SessionReport, 'limit' | 'remedy'>;
 
 const WORDS: Record<Exclude<VerdictName, 'nominal' | 'unknown'>, Words> = {
@@ -42,8 +48,8 @@ const WORDS: Record<Exclude<VerdictName, 'nominal' | 'unknown'>, Words> = {
 };
 
 /**
- * @param verdict the one of the same facts
- * @returns undefined where the window has no picture that the viewer received
+ * @param verdict the verdict on the same facts
+ * @returns undefined when the viewer received no picture in the window
  */
 export function reportOf(
   verdict: VerdictName,
@@ -68,14 +74,14 @@ export function reportOf(
   };
 }
 
-/** From the first time that the session ran to its end; while it goes on, to the end of the window. */
+/** Time from the first running of the session to its end or, for a live session, to the end of the window. */
 function playedMsOf({ startedAtMs, endedAtMs, window }: VerdictFacts): number | null {
   return startedAtMs === null ? null : Math.max(0, (endedAtMs ?? window.to_ms) - startedAtMs);
 }
 
 /**
- * Seconds of a visible page after the warm-up, and those without a hitch. A second with too few frames for a deviation
- * was not smooth: hosts send frames at a constant rate.
+ * Counts the seconds of a visible page after the warm-up, and the seconds without a hitch. A second with too few frames
+ * for a deviation was not smooth: hosts send frames at a constant rate.
  */
 function countSeconds(evidence: Evidence, limits: Thresholds): { seconds: number; smooth: number } {
   const hidden = valuesByTime(evidence.points('client.is_hidden'));
@@ -90,7 +96,7 @@ function countSeconds(evidence: Evidence, limits: Thresholds): { seconds: number
   return { seconds: judged.length, smooth: smooth.length };
 }
 
-/** The median over all clicks and keys, each with the median of its second. */
+/** The median over all clicks and key presses; each one has the median value of its second. */
 function clickToPhoton(evidence: Evidence): { clicks: number; medianMs: number | null } {
   const counts = valuesByTime(evidence.points('client.click_to_photon_n'));
   const times = evidence

@@ -1,6 +1,6 @@
 /**
- * What limited a session in a window: the first rule whose conditions hold. Pure: the same facts give the same answer,
- * byte for byte. Source: docs/troubleshooting.md, "Verdicts".
+ * Decides what limited a session in a window: the first rule whose conditions hold gives the verdict. Pure: the same
+ * facts give the same answer, byte for byte. Source: docs/troubleshooting.md, "Verdicts".
  */
 import type { SessionVerdict, VerdictName } from '@footlight/protocol/rest';
 import { type Condition, conditionsOf, falsifierOf, hidingEvents, type RuledVerdict } from './conditions.ts';
@@ -12,7 +12,7 @@ import { THRESHOLDS_VERSION, type Thresholds, thresholdsOf } from './thresholds.
 /** The rules in order; the first match decides, and the last one always matches. */
 const RULES: readonly {
   verdict: RuledVerdict;
-  /** What must hold besides the conditions that it tests. */
+  /** Additional test that must hold together with the conditions. */
   also?: (evidence: Evidence, limits: Thresholds) => boolean;
 }[] = [
   { verdict: 'likely_network_congestion' },
@@ -25,7 +25,7 @@ const RULES: readonly {
   { verdict: 'nominal' },
 ];
 
-/** Judges a window. @param facts as read; a series without points may be left out */
+/** Judges a window. @param stored facts; a series without points may be left out */
 export function decideVerdict(facts: VerdictFacts): SessionVerdict {
   const evidence = evidenceOf(facts);
   const limits = thresholdsOf(facts.fps);
@@ -70,8 +70,8 @@ function firstMatch(
 }
 
 /**
- * Whether a hitch of the viewer comes with a slow sample of the host: then the host is the cause. Only compared clocks
- * allow this decision.
+ * Whether a hitch of the viewer is simultaneous with a slow sample of the host; then the host is the cause. This can
+ * only be decided if the clocks were compared.
  */
 function hitchesWithHost(evidence: Evidence, limits: Thresholds): boolean {
   const { toleranceMs } = evidence;
@@ -90,7 +90,10 @@ function eventsBehind(verdict: VerdictName, evidence: Evidence): string[] {
   return verdict === 'indeterminate_client_hidden' ? hidingEvents(evidence).map(({ type }) => type) : [];
 }
 
-/** Series behind a verdict, in the order in which the rules read them. For nominal these are all that were measured. */
+/**
+ * Series behind a verdict, in the order in which the rules read them. For nominal these are all series that were
+ * measured.
+ */
 function decidingSeries(
   verdict: VerdictName,
   conditions: Record<RuledVerdict, readonly Condition[]>,
@@ -101,7 +104,8 @@ function decidingSeries(
   const names = read.flatMap((each) =>
     conditions[each].filter(({ decides }) => decides).map(({ name }) => name),
   );
-  // A page may have reported that it was hidden by an event alone.
+  // Skip the hidden series without hidden samples, because the page may have reported only by an event that it was
+  // hidden.
   const speaks = (v: number) => verdict !== 'indeterminate_client_hidden' || v !== 0;
   return names.filter((name) => evidence.points(name).some(({ v }) => speaks(v)));
 }

@@ -1,6 +1,6 @@
 /**
  * Fills a fleet repeatedly, for the bench of admission. Reads commands such as {"side":"subject","clients":8} from
- * standard input, one a line, and prints each result as JSON.
+ * standard input, one per line, and prints each result as JSON.
  *
  * - subject: a launch from the request to the committed session, without HTTP and without an agent.
  * - reference: the writes that every launch needs, as plain SQL with all values known beforehand.

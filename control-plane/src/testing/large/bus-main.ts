@@ -1,12 +1,12 @@
 /**
- * What the bus between replicas costs, for scripts/bench bus. Arguments: `far` or `near`, the address of a NATS server,
+ * Measures the bus between replicas, for scripts/bench bus. Arguments: `far` or `near`, the address of a NATS server,
  * and a list of signaling messages as JSON.
  *
- * far holds the link of a host: it acknowledges each command, and sends each signaling message back. As the reference
- * it also answers and forwards the same bytes over the same server without Footlight's bus.
+ * far acts as the replica with a host's link: it acknowledges each command, and sends each signaling message back. As
+ * the reference it also exchanges the same bytes over the same server without Footlight's bus.
  *
- * near reads one job a line from standard input and prints its figure: the median of a command in milliseconds, or
- * messages a second there and back.
+ * near reads one job per line from standard input and prints its result: the median duration of a command in
+ * milliseconds, or the round trips of messages per second.
  */
 import { createInterface } from 'node:readline';
 import { createLogger, systemClock } from '@footlight/platform';
@@ -22,7 +22,7 @@ const HOST = '11111111-1111-4111-8111-111111111111';
 const SESSION = '22222222-2222-4222-8222-222222222222';
 const COMMANDS = 2_000;
 const SIGNALS = 20_000;
-/** Messages that are under way. */
+/** Maximum messages that are sent but not returned yet. */
 const WINDOW = 200;
 const ANSWER_MS = 10_000;
 const command: ControlCommand = {
@@ -62,7 +62,7 @@ async function medianOf(one: () => Promise<unknown>): Promise<number> {
 
 interface Conversation {
   send(text: string): void;
-  /** Calls back for each message that came back. */
+  /** Calls `heard` for each message that was sent back. */
   listen(heard: (text: string) => void): { close(): void };
 }
 
@@ -81,7 +81,7 @@ const bareSignals: Conversation = {
   },
 };
 
-/** Messages a second there and back. @throws when a message returns changed; waits for ever for a lost message */
+/** Round trips of messages per second. @throws when a message returns changed; waits forever if a message is lost */
 async function rateOf({ send, listen }: Conversation): Promise<number> {
   let sent = 0;
   let back = 0;
@@ -120,7 +120,7 @@ if (role === 'far') {
     signal: () => rateOf(signals),
     'signal bare': () => rateOf(bareSignals),
   };
-  // The other program has subscribed.
+  // Wait until the other program has subscribed.
   while ((await ask(bus)).kind !== 'reply');
   process.stdout.write('ready\n');
   for await (const line of createInterface({ input: process.stdin }))

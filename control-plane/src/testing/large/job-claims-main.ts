@@ -9,7 +9,7 @@ import { buildControlPlane } from '../../app.ts';
 import { loadConfig } from '../../platform/config/config.ts';
 
 const HOSTS = 100;
-/** A host has one open run of each job, so many runs of a host need many jobs. */
+/** A host has only one open run per job, so many runs of a host need many jobs. */
 const JOBS = 50;
 
 const plane = await buildControlPlane(loadConfig(process.env));

@@ -69,7 +69,7 @@ export async function fillLargeCatalog(
   const userIds = Array.from({ length: size.users }, (_, index) => uuidOf(`user ${index}`));
   for (const [index, id] of userIds.entries()) {
     const own = new Set<number>();
-    // The step and the number of apps have no common divisor, so the loop meets each app at most once.
+    // The step and the number of apps have no common divisor, so the loop selects each app at most once.
     for (let step = 0; step < perUser; step++) own.add((index * 7 + step * 97) % size.apps);
     for (const app of own) grant(id, app);
     if (index >= size.signedIn) continue;
@@ -118,7 +118,7 @@ export async function fillLargeCatalog(
       ),
     );
   });
-  // Postgres' autovacuum updates the statistics within a minute; SQLite never does.
+  // Update the statistics now. Postgres' autovacuum would do it only within a minute; SQLite never does it.
   if (database.dialect === 'postgres') await sql`analyze`.execute(database.db);
   return { apps, users };
 }

@@ -1,7 +1,7 @@
 /**
- * The reference of the benches `telemetry` and `trace`: the rows of samples by plain SQL, one insert for each as they
- * come, and a bare route that answers the rows of a window. Prints its address, then reads jobs from standard input,
- * one a line, and answers each with one line. Argument: a file with samples, { viewer: object[], host: object[] }.
+ * The reference for the benches `telemetry` and `trace`. It inserts each sample by its own plain SQL statement, and has
+ * a minimal route that returns the rows of a window. Prints its address, then reads jobs from standard input, one per
+ * line, and answers each with one line. Argument: a file with samples, { viewer: object[], host: object[] }.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -18,9 +18,9 @@ interface Reporting {
   hostId: string;
 }
 type Job =
-  /** Each session adds five samples of a viewer and one of its host every five seconds. */
+  /** Inserts the samples of these sessions: per five seconds five samples of a viewer and one of the host. */
   | { kind: 'insert'; sessions: Reporting[]; seconds: number }
-  /** The same samples of the hours before a time, at once. */
+  /** Inserts the same samples for the hours before a time, all at once. */
   | { kind: 'fill'; sessions: Reporting[]; hours: number; untilMs: number }
   | { kind: 'size' };
 
@@ -103,7 +103,7 @@ const READ_SAMPLES = `select source, ts_unix_ms, metrics from session_samples
 const READ_EVENTS = `select source, ts_unix_ms, type, payload from session_trace_events
   where session_id = ${mark(0)} and ts_unix_ms between ${mark(1)} and ${mark(2)} order by ts_unix_ms`;
 
-/** Samples and events of a window as JSON, with their figures and payloads as values. */
+/** Samples and events of a window as JSON; figures and payloads are JSON values, not texts. */
 async function windowText(url: URL): Promise<string> {
   const bounds = [
     url.searchParams.get('session'),

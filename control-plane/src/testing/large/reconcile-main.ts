@@ -1,7 +1,8 @@
 /**
  * Reconciles the report of a home with 2,000 titles, for the bench of the library. For each line of standard input it
- * prints {"ms"}: `reconcile` takes the report of a new home, `plain` inserts the same rows in one transaction. Both begin
- * with a database without titles. The first line must be `reconcile`, which finds out what the rows are.
+ * prints {"ms"}: `reconcile` processes the report of a new home, and `plain` inserts the same rows in one transaction.
+ * Both start without titles in the database. The first line must be `reconcile`, because it determines the rows for
+ * `plain`.
  */
 import { createInterface } from 'node:readline';
 import { FULLY_INSTALLED } from '@footlight/protocol/agent';

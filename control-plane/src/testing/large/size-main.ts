@@ -1,6 +1,6 @@
 /**
  * Measures the parts of a control plane whose cost grows with the fleet, on the empty database of DATABASE_URL.
- * Argument: hosts. Prints the milliseconds of each as JSON.
+ * Argument: number of hosts. Prints the milliseconds of each part as JSON.
  */
 import { buildControlPlane } from '../../app.ts';
 import { listPresence } from '../../fleet/hosts/host-store.ts';

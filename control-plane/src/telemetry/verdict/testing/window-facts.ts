@@ -4,10 +4,10 @@ import type { Point, SeriesName, TraceEventFacts, VerdictFacts } from '../eviden
 export const FROM_MS = 1_795_168_800_000;
 const TO_MS = FROM_MS + 300_000;
 
-/** The same value from the start on. */
+/** The same value for all points. */
 export const constant = (v: number, count = 20): number[] => Array.from({ length: count }, () => v);
 
-/** WindowValues of tests by series: every 5 s from hosts, every 1 s from viewers. */
+/** Values by series: one value per 5 s from hosts, and one per second from viewers. */
 export type WindowValues = Partial<Record<SeriesName, readonly number[]>>;
 
 /** A quiet session at 60 fps. */
@@ -22,13 +22,13 @@ const QUIET: WindowValues = {
   'client.present_beat_fraction': constant(0.1),
 };
 
-/** Points at the pace of their source. */
+/** Points at the interval of their source. */
 export function pointsOf(name: SeriesName, values: readonly number[], fromMs = FROM_MS): Point[] {
   const everyMs = name.startsWith('encoder.') ? 5_000 : 1_000;
   return values.map((v, n) => ({ ts_unix_ms: fromMs + n * everyMs, v }));
 }
 
-/** A quiet session with some series in other values; [] takes a series away. */
+/** A quiet session in which some series have other values; [] removes a series. */
 export function factsWith(values: WindowValues, over: Partial<VerdictFacts> = {}): VerdictFacts {
   const series = Object.entries({ ...QUIET, ...values }).map(([name, list]) => [
     name,
@@ -70,7 +70,7 @@ export const IS_HIDDEN = 'client.is_hidden';
 export const LONG = 'client.present_long_frames';
 export const BEAT = 'client.present_beat_fraction';
 
-/** Each brings about its verdict by itself. */
+/** Each of these alone leads to its verdict. */
 export const congested: WindowValues = { [LOST]: [0, 6], [RTT]: constant(51) };
 export const saturated: WindowValues = { [ENCODE]: constant(16), [FPS]: constant(49) };
 export const uneven: WindowValues = { [SIGMA]: constant(18, 2) };
