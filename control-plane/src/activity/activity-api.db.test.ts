@@ -11,7 +11,7 @@ import { insertEntry, selectEntries } from './store.ts';
 
 describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
   let app: TestApp;
-  /** Numbers of the entries below, in the order in which they happened, a second apart. */
+  /** Ids of the entries below in order of time; each is a second later than the one before. */
   let ids: number[];
 
   beforeAll(async () => {
@@ -35,7 +35,7 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
   });
   afterAll(() => app.close());
 
-  /** Writes an entry with any action, as another version may have done. */
+  /** Writes an entry with any action, like an entry that another version wrote. */
   const write = (actor: string | null, action: string, type = 'x', id: string | null = null, details = {}) =>
     insertEntry(app.plane.platform.database.db, {
       actor_user_id: actor,
@@ -48,7 +48,7 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
 
   const get = (query: Record<string, string> | [string, string][] = {}) =>
     app.call(app.people.admin, 'GET', `/v1/admin/activity?${new URLSearchParams(query)}`);
-  /** Positions in the list above of the entries that pass the filter, newest first. */
+  /** Positions in the list above of the entries that match the filter, newest first. */
   const found = async (query: Record<string, string>): Promise<number[]> =>
     (await get(query)).body.items.map(({ id }: { id: number }) => ids.indexOf(id));
 
@@ -136,7 +136,7 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
   });
 
   describe('filters', () => {
-    /** When the entry at that position was written. */
+    /** Time when the entry at this position was written. */
     const at = (index: number) => new Date(TEST_EPOCH_MS + index * 1_000).toISOString();
     test('action: how it begins', async () => {
       expect(await found({ action: 'app' })).toEqual([4, 1, 0]);

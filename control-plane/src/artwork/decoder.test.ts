@@ -25,7 +25,7 @@ test.each([
   expect(await decoder.isTooLarge(bytes)).toBe(expected);
 });
 
-// If one of these ever passes the type check, no loader for it may run.
+// Even if one of these passed the type check, no loader may run for it.
 test.each([
   ['an SVG', SVG],
   ['a GIF', GIF],

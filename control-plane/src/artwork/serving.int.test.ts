@@ -33,7 +33,7 @@ describeDatabases('GET /v1/artwork/{asset}', ({ fresh }) => {
   });
   afterAll(() => app.close());
 
-  /** Stores a picture and gives its path. */
+  /** Stores a picture and returns its path. */
   async function stored(bytes: Buffer, type: string): Promise<string> {
     const answer = await app.call(app.people.admin, 'POST', `/v1/admin/apps/${appId}/artwork/upload`, {
       body: bytes,
@@ -163,7 +163,7 @@ describeDatabases('GET /v1/artwork/{asset}', ({ fresh }) => {
 describe('sizes', () => {
   let dir: string;
   let blobs: BlobStore;
-  /** Decodings that wait for `let go`. */
+  /** Decodings that wait until the test releases them. */
   let waiting: (() => void)[];
   let decoded: number;
 
@@ -173,7 +173,7 @@ describe('sizes', () => {
   });
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-  /** A decoder whose work is done when the test says so. */
+  /** A decoder that finishes when the test releases it. */
   function heldDecoder(): Decoder {
     waiting = [];
     decoded = 0;
@@ -213,14 +213,14 @@ describe('sizes', () => {
       });
     const sizes = createSizes({ ...blobs, openSize }, heldDecoder());
     const asset = await keep(png(4, 6, 101));
-    // These are not stored: they wait only for their turn.
+    // These pictures do not exist; their requests still wait for their turn.
     const names = Array.from({ length: 1_000 }, (_, n) => `${n.toString(16).padStart(64, '0')}.png`);
     const widths: ArtworkWidth[] = [300, 600];
     const asked = [
       ...widths.map((width) => sizes.open(asset, width)),
       ...names.map((n) => sizes.open(n, 300)),
     ];
-    // Only what was looked for and not found waits for its turn.
+    // Wait until all requests have looked for their size, so that all of them are waiting.
     await expect.poll(() => [waiting.length, looked]).toEqual([2, asked.length]);
     const refused = await sizes.open(asset, 1200).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(ApiError);
@@ -272,7 +272,7 @@ describe('the folder of pictures', () => {
     release();
     let begun: Promise<unknown> = Promise.resolve();
     const removal = blobs.removeOrphan(asset, async () => {
-      // Runs after the last check for pins, when some of the files are removed already.
+      // Runs after the last check of the pins, when some files are already removed.
       begun = Promise.resolve()
         .then(() => Promise.resolve())
         .then(() => put(png(4, 4, 3)));

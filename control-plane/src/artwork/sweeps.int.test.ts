@@ -30,7 +30,7 @@ describeDatabases('the sweeps', (databases) => {
   });
 
   async function addApp(name: string, more: object = {}): Promise<string> {
-    // Newest first is the order of a pass.
+    // Advance the time, because a pass handles the newest apps first.
     await app.clock.pass(1_000);
     const created = await app.call(app.people.admin, 'POST', '/v1/apps', { body: { name, ...more } });
     expect(created.status, created.text).toBe(201);
@@ -44,14 +44,17 @@ describeDatabases('the sweeps', (databases) => {
       headers: { 'content-type': 'image/png' },
     });
 
-  /** Advances time until the condition holds. Only fetches may be running: their deadlines advance too. */
+  /**
+   * Advances the time until the condition holds. Use it only while fetches run, because it also advances their
+   * deadlines.
+   */
   async function passUntil(isSo: () => boolean): Promise<void> {
     while (!isSo()) {
       await app.clock.pass(100);
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
-  /** Runs a job to its end while time passes. */
+  /** Runs a job to its end while the time advances. */
   async function run(job: 'artwork.sweep' | 'artwork.prune_orphans'): Promise<void> {
     let done = false;
     const ended = app.plane.jobs.runNow(job).finally(() => {
@@ -91,7 +94,7 @@ describeDatabases('the sweeps', (databases) => {
       expect(seen).toEqual({
         game: ['provider', '1', false],
         tile: ['provider', '2', false],
-        // By its number only, because another game may have the same name.
+        // An app with a shop id is looked up only by the id, because another game may have the same name.
         unknown: ['none', '', false],
         desktop: ['none', '', false],
         launcher: ['none', '', false],
@@ -163,7 +166,7 @@ describeDatabases('the sweeps', (databases) => {
       });
       const running = app.plane.jobs.runNow('artwork.sweep');
       await passUntil(() => waiting.length > 0);
-      // Chosen between the lookup and its end.
+      // An administrator uploads a picture while the look-up runs.
       expect((await upload(id, png(6, 9, 77))).status).toBe(200);
       waiting[0]?.();
       await passUntil(() => fake.calls.length === 3);

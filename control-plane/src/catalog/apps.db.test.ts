@@ -365,7 +365,7 @@ describeDatabases('apps', (databases) => {
         .updateTable('instance_settings')
         .set({ library_discovery_enabled: on ? 1 : 0 })
         .execute();
-    /** What switching discovery off does to a library app. */
+    /** Sets an app to the state that switching discovery off leaves. */
     const suspend = (id: string) =>
       app.plane.platform.database.db
         .updateTable('apps')
@@ -486,7 +486,7 @@ describeDatabases('apps', (databases) => {
       expect(listed.at(-1)?.name).toBe('Tile 199');
     });
 
-    // SQLite runs one transaction at a time.
+    // SQLite runs only one transaction at a time.
     test.runIf(databases.dialect === 'postgres')(
       'a launch of a tile that is about to commit is waited for, and then prevents the deletion',
       async () => {

@@ -31,7 +31,7 @@ describeDatabases('launch profiles of apps', (databases) => {
     expect([answer.status, answer.body.error]).toEqual([201, undefined]);
     return answer.body.app;
   };
-  /** The stream in lists and single reads, for a person and for administrators: always the same. */
+  /** The stream of an app; expects that lists and single reads give the same one to a person and to administrators. */
   const shown = async (id: string) => {
     const inList = async (url: string, as = app.people.alice) =>
       (await app.call(as, 'GET', url)).body.items.find((item: AdminApp) => item.id === id);

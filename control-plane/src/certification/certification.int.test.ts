@@ -18,7 +18,7 @@ describeDatabases('encoder certification', (databases) => {
     world = await openSessionsWorld(await databases.fresh());
     host = await world.host('bench-host', { capacity: softwareCapacity({}, { encode_slots_total: 8 }) });
     base = `/v1/admin/hosts/${host.hostId}/encoder-certification`;
-    // Without entitlements: a cell needs none.
+    // The app has no entitlements, because a cell needs none.
     app = await world.app({ name: 'Diagnostics', entitle: 'none', default_encode_slots: 2 });
   });
   afterAll(() => world.close());
@@ -40,12 +40,12 @@ describeDatabases('encoder certification', (databases) => {
   const startCell = (more: object = {}, at = base) => ask('POST', `${at}/cells`, { ...CELL, ...more });
   const finalize = (id: string, at = base) => ask('POST', `${at}/cells/${id}/finalize`);
   const sweep = () => world.plane.platform.leader.runNow(CERTIFICATION_SWEEP);
-  /** Lets the host measure. */
+  /** Lets the host measure for this time. */
   async function dwell(seconds = 25, agent = host): Promise<void> {
     for (let s = 0; s < seconds; s += 1) await world.clock.pass(SECOND_MS);
     await agent.heard();
   }
-  /** Moves what is stored of a run into the past. */
+  /** Sets the stored start of a run to an earlier time. */
   const age = (run_id: string, ms: number) =>
     world.plane.platform.database.db
       .updateTable('certification_runs')
@@ -124,7 +124,7 @@ describeDatabases('encoder certification', (databases) => {
     const { session_id, profile_id } = (await startCell()).body;
     await dwell();
     const { status, body } = await finalize(session_id);
-    // The model encoder: 0.9216 megapixels at 400 a second, and 15 % more for the bitrate.
+    // The test encoder encodes 0.9216 megapixels at 400 megapixels per second, plus 15 % for the bitrate.
     const ms = (0.9216 / 400) * 1_000 * 1.15;
     expect([status, body]).toEqual([
       200,

@@ -4,12 +4,12 @@ import { type CellSample, deriveVerdict, judge } from './derivation.ts';
 
 const FPS = 60;
 
-/** A sample at a second after the session's start. */
+/** A sample at this second after the session's start. */
 const at = (second: number, metrics: CellSample['metrics'] = {}): CellSample => ({
   ts_unix_ms: 1_700_000_000_000 + second * 1_000,
   metrics: { encode_ms: 5, fps: 60, frames_dropped: 0, ...metrics },
 });
-/** Samples for these seconds, with one set of figures. */
+/** Samples for these seconds, all with the same figures. */
 const seconds = (from: number, to: number, metrics: CellSample['metrics'] = {}) =>
   Array.from({ length: to - from + 1 }, (_, i) => at(from + i, metrics));
 
@@ -44,7 +44,7 @@ describe('samples that count, by example', () => {
   });
 });
 
-// Infinity is null in JSON, and the page of the host, which shows each figure, would be an error for administrators.
+// Infinity becomes null in JSON, and the host's page, which shows each figure, would then fail.
 test('no figure of a host leads to a result that is no number', () => {
   const figure = fc.oneof(fc.double(), fc.constantFrom(Number.MAX_VALUE, 1e300, 0, 60));
   const sample = fc.record({ encode_ms: figure, fps: figure, frames_dropped: figure });
@@ -88,7 +88,7 @@ describe('which samples count', () => {
 });
 
 describe('the figures', () => {
-  /** Kept samples with these times to encode. */
+  /** Samples that are kept, with these encode times. */
   const encoding = (times: readonly number[]) => [
     at(0),
     ...times.map((encode_ms, i) => at(10 + i, { encode_ms })),

@@ -54,7 +54,7 @@ describeDatabases('GET /v1/admin/deletions/{id}', ({ fresh }) => {
       ...{ provider: 'local' as const, ref: `/homes/${bytes_used}`, bytes_used, gc_after },
       ...{ created_at: 1, last_used_at: 1 },
     });
-    // What is already marked for deletion is not counted.
+    // Homes that are already marked for deletion are not counted.
     await db
       .insertInto('storage_homes')
       .values([home(gameId, 3_000_000_000), home(other, 4), home(tileId, 9, 1)])
@@ -97,7 +97,7 @@ describeDatabases('GET /v1/admin/deletions/{id}', ({ fresh }) => {
     const grantOf = (subject: string | null) =>
       items.find((each: { subject_id: string | null }) => each.subject_id === subject).id;
     await addSession(app, { userId: app.people.admin.id, appId: gameId, hostId, state: 'running' });
-    // Alice keeps it by either of the two.
+    // Either of the two grants is enough for Alice to keep the app.
     expect((await ask(grantOf(alice.id))).body).toEqual({ ...NONE, kind: 'entitlement' });
     const { items: users } = await must(admin, 'GET', '/v1/users');
     expect((await ask(grantOf(null))).body).toEqual({

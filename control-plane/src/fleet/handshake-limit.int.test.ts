@@ -28,7 +28,7 @@ describeDatabases('more agents than can be registered', (databases) => {
     await first.drop();
     await expect.poll(() => world.fleet.links.handshakes).toBe(2);
     await world.ready(world.agent('fourth'));
-    // A registered agent does not count.
+    // A registered agent does not count as a handshake.
     await world.agent('fifth').open();
     expect((await refusalOf(world.agent('sixth'))).status).toBe(503);
     await world.dropAgents();

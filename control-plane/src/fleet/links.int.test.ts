@@ -63,7 +63,7 @@ describeDatabases('agent links', (databases) => {
       const agent = agentFor('hosta', { capacity: gpuCapacity(1) });
       const hostId = await ready(agent);
       let reports = 0;
-      /** The record after all messages of the agent were handled, which happens in order. */
+      /** The stored cores after all earlier messages of the agent were handled; messages are handled in order. */
       const cores = async () => {
         reports += 1;
         running(agent, randomUUID());
@@ -169,7 +169,7 @@ describeDatabases('agent links', (databases) => {
       older.heartbeat({ running_sessions: [randomUUID()] });
       older.signal(randomUUID(), 1, { type: 'resumed', pc_id: randomUUID() });
       await older.drop();
-      // Rounds enough for all of it to be read.
+      // Enough rounds for all messages to be read.
       for (let n = 0; n < 5; n += 1) await newer.heard();
       const { states, signals, heartbeats } = world.handlers;
       expect([states, signals, heartbeats]).toEqual([[], [], Array(5).fill({ hostId, running: [] })]);
@@ -208,7 +208,7 @@ describeDatabases('agent links', (databases) => {
       await registered;
       transaction.mockRestore();
       hearing.close();
-      // The host takes placements by what the newer one says, and that has said nothing.
+      // Only reports of the newer connection count, and it has reported nothing.
       expect(world.handlers.calls).toEqual([`linkLost ${hostId}`]);
       expect(heard.map(({ what }) => what)).not.toContain('reported');
     });
@@ -408,7 +408,7 @@ describeDatabases('agent links', (databases) => {
         if (seq === 3) throw new Error('broken by the test');
       };
       for (let n = 1; n <= 4; n += 1) running(agent, randomUUID(), { detail: `step ${n}` });
-      // What came before it on the same socket has been read by now.
+      // The ack shows that all earlier messages on the same socket were read.
       agent.heartbeat();
       await agent.waitFor('heartbeat_ack');
       goOn();
@@ -523,7 +523,7 @@ describeDatabases('agent links', (databases) => {
         headers: { ...agent.headers(), ...upgrade },
       }).end();
       const [, socket] = (await once(dial, 'upgrade')) as [unknown, Socket];
-      // A masked text frame of a gigabyte (RFC 6455, section 5.2), of which nothing follows.
+      // A masked text frame of a gigabyte (RFC 6455, section 5.2), of which only the header is sent.
       const header = Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0]);
       socket.write(header);
       const [answer] = (await once(socket, 'data')) as [Buffer];

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { describeDatabases } from '../testing/index.ts';
 import { FIXED_TOKEN, type FleetWorld, openFleetWorld } from './testing/world.ts';
 
-/** Time runs this much faster here, so that half a minute without the event loop takes a second and a half. */
+/** Speed of the clock: half a minute with a blocked event loop takes 1.5 s. */
 const SPEED = 20;
 const STALL_MS = 1_500;
 
@@ -31,11 +31,12 @@ describeDatabases('a control plane that was suspended for 30 s', (databases) => 
       const { host_id } = await agent.connect();
       await expect.poll(() => world.handlers.calls).toContain(`reported ${host_id}`);
     }
-    // In the sockets' buffers before everything stops, as if other machines had sent it during the stop.
+    // Put heartbeats into the sockets' buffers before the event loop is blocked, as if other machines had sent them
+    // meanwhile.
     for (const agent of agents) agent.heartbeat({ ts: 7_777 });
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, STALL_MS);
     for (const agent of agents) await agent.waitFor('heartbeat_ack', ({ echo }) => echo === 7_777);
-    // Every judgement that was due has been made when two more round trips are over.
+    // After two more round trips every deadline that was due has been handled.
     for (let round = 0; round < 2; round += 1) for (const agent of agents) await agent.heard();
     expect(agents.map((agent) => agent.isOpen)).toEqual(agents.map(() => true));
     expect(world.handlers.calls.filter((call) => call.startsWith('linkLost'))).toEqual([]);

@@ -64,7 +64,7 @@ describeDatabases('the image catalog', (databases) => {
   const audit = async (target_id: string) =>
     (await loggedActivity(app, { target_id })).map((row) => [row.action, row.target_type, row.details]);
 
-  /** An image in catalog and registry. @returns its name by digest */
+  /** Adds an image to catalog and registry. @returns its name with digest */
   function offer(id: string, version: string, more: Record<string, unknown> = {}): string {
     const digest = registry.publish(`example/${id}`, version);
     registry.images = [

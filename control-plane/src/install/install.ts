@@ -33,8 +33,8 @@ const DATA_DIR = '/var/lib/service-control';
 /**
  * Installs this control plane as a service: writes its environment and unit, and starts it. It can be repeated: values
  * of an earlier call stay unless this call overrides them; an empty variable is removed.
- * @returns the exit code: 0 done, 1 an obstacle on the machine, 2 refused configuration. Nothing is written with 1 or
- * 2.
+ * @returns the exit code: 0: done; 1: a problem of the machine; 2: an invalid configuration. With 1 and 2 nothing is
+ *   written.
  */
 export async function install(
   environment: Readonly<Record<string, string | undefined>>,

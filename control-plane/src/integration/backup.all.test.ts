@@ -27,11 +27,11 @@ import {
 import { createTestApp, type Person, type TestApp } from '../testing/index.ts';
 import { runScript as run } from '../testing/operator-scripts.ts';
 
-/** What the commands say at their end. */
+/** Final lines of the commands. */
 const NOT_IN_IT = 'Pictures of apps, the certificate and the master key of secrets are not in it.';
 const NEXT = 'Start the control plane again.';
 
-/** A user id that no account of the machine has. */
+/** A user id without an account on the machine. */
 const OTHER_UID = 54_321;
 const MAKES_ADMINS =
   "create trigger t after insert on auth_tokens begin update users set role = 'admin'; end";
@@ -90,7 +90,8 @@ describe('SQLite', () => {
     while (!done) {
       written += 1;
       await app.addPerson(`busy${written}`);
-      // SQLite answers within one turn of the event loop; without a pause the end of the backup would never be noticed.
+      // SQLite answers within one turn of the event loop; without a pause the test would never see the end of the
+      // backup.
       await new Promise((resolve) => setImmediate(resolve));
     }
     expect(await backingUp).toEqual({ code: 0, output: `Saved to ${backup}. ${NOT_IN_IT}\n` });
@@ -189,7 +190,7 @@ describe('SQLite', () => {
       await stop(await start(target));
       expect((await backUp()).code).toBe(0);
       for (const name of ['', ...readdirSync(data)]) chownSync(join(data, name), OTHER_UID, OTHER_UID);
-      // Only root reaches the folder of the data now.
+      // Now only root can access the data folder.
       const before = readFileSync(target.file);
       const { code, output } = await restore();
       expect([code, output]).toEqual([1, expect.stringContaining('EACCES: permission denied')]);
@@ -259,7 +260,7 @@ describe('Postgres', () => {
   });
   afterAll(() => server?.stop());
 
-  // Replacements of the same name that record their arguments, as the process list would show them.
+  // Programs of the same names that record their arguments, because the process list would show these.
   beforeEach(() => {
     bin = join(folder, 'bin');
     mkdirSync(bin);
@@ -301,7 +302,7 @@ describe('Postgres', () => {
       });
       await stop(app);
 
-      // What a newer release would have added: a later migration, and a table that holds on to an older one.
+      // Add what a newer release could add: a later migration step, and a table that refers to an older one.
       await query('create table of_a_newer_release (user_id text references users (id))');
       await query("insert into schema_steps (name, timestamp) values ('9999-newer', 'now')");
 
@@ -358,7 +359,7 @@ describe('Postgres', () => {
       expect((await run('backup', [backup], env())).code).toBe(0);
       await query('insert into shop.bills values (2)');
 
-      // In the schema of Footlight, and in no release of it.
+      // The table is in Footlight's schema, but no release of Footlight created it.
       const refused = await run('restore', [backup], env());
       expect(refused).toEqual({
         code: 1,
@@ -424,7 +425,7 @@ describe('Postgres', () => {
   );
 
   test('programs that are missing are named with the package that has them', async () => {
-    // Only what the script itself needs.
+    // Provide only the programs that the script itself needs.
     const programs = join(folder, 'few');
     mkdirSync(programs);
     for (const [name, real] of [

@@ -43,7 +43,7 @@ const ENVIRONMENT = {
   SERVICE_LOG_LEVEL: 'trace',
 };
 
-/** A service in use, with all planted secrets and all its answers. */
+/** A running service, with all planted secrets and all answers. */
 class Evening {
   readonly app: TestApp;
   readonly provider: FakeProvider;
@@ -78,14 +78,14 @@ class Evening {
     return answer;
   }
 
-  /** The same for a step that must succeed. */
+  /** Like `call`, for a step that must succeed. */
   async succeed(as: Person | null, method: string, url: string, options: CallOptions = {}): Promise<Answer> {
     const answer = await this.call(as, method, url, options);
     expect(answer.status, `${method} ${url} ${answer.text}`).toBeLessThan(300);
     return answer;
   }
 
-  /** Lets time pass until the work is done: calls of the provider wait for one another. */
+  /** Advances the time until the work ends, because calls of the provider wait for each other. */
   async passing<T>(work: Promise<T>): Promise<T> {
     let done = false;
     const ended = work.finally(() => {
@@ -104,7 +104,7 @@ class Evening {
     const token = this.secrets.plant(`the bearer token of ${who}`, answer.body.access_token, shown);
     const cookie = answer.headers['set-cookie'];
     if (cookie) {
-      // Reading oneself renews the cookie.
+      // GET /v1/me sends the cookie again.
       const renewing = [route, 'GET /v1/me'];
       this.secrets.plant(`the page cookie of ${who}`, String(cookie).split(/[=;]/)[1], renewing);
     }
@@ -112,7 +112,7 @@ class Evening {
   }
 }
 
-/** Claiming the instance: with the token in the wrong place, with a wrong one, and as it should be. */
+/** Claims the instance: with the token in the wrong place, with a wrong token, and correctly. */
 async function claim(evening: Evening): Promise<void> {
   const { app, secrets } = evening;
   const setupToken = secrets.plant(
@@ -132,7 +132,7 @@ async function claim(evening: Evening): Promise<void> {
   await evening.call(null, 'POST', '/v1/setup/claim', { body, headers });
 }
 
-/** Signing in, right and wrong, and a token in places where it does not belong. */
+/** Signs in with right and wrong passwords, and sends a token in wrong places. */
 async function signIn(evening: Evening): Promise<void> {
   const { admin, secrets } = evening;
   const login = (body: unknown) => evening.call(null, 'POST', '/v1/auth/login', { body });
@@ -154,7 +154,7 @@ async function signIn(evening: Evening): Promise<void> {
   await evening.call(second, 'GET', '/v1/me');
 }
 
-/** An invite, a wrong one, registering by it, and a second person by the same one. */
+/** Creates an invite, tries a wrong code, registers with the right one, and tries to use it a second time. */
 async function invite(evening: Evening): Promise<void> {
   const { admin, secrets } = evening;
   const minted = await evening.succeed(admin, 'POST', '/v1/admin/invites', {
@@ -173,13 +173,13 @@ async function invite(evening: Evening): Promise<void> {
   expect((await register({ ...person, invite_code: code })).status).toBe(201);
   await register({ ...person, email: 'second@example.org', username: 'second', invite_code: code });
   await evening.succeed(admin, 'PATCH', '/v1/admin/settings', { body: { registration_mode: 'open' } });
-  // The unique columns are taken, which is what the database says and must not repeat.
+  // The unique values are taken. The database's error contains them, and the answer must not repeat it.
   await register(person);
   await evening.succeed(admin, 'GET', '/v1/admin/invites');
   await evening.call(null, 'GET', `/register?invite=${code}`);
 }
 
-/** The provider's key: stored right and wrong, used, refused, and repeated by a provider that echoes it. */
+/** The provider's key: stored correctly and wrongly, used, refused, and repeated in the answer of a provider. */
 async function provide(evening: Evening, appId: string): Promise<void> {
   const { admin, provider, secrets } = evening;
   const search = () =>
@@ -218,7 +218,7 @@ async function provide(evening: Evening, appId: string): Promise<void> {
   await evening.succeed(admin, 'GET', '/v1/admin/secrets');
 }
 
-/** A host with a token of its own, which comes back, and one that comes with wrong credentials. */
+/** Enrolls a host that reconnects, and tries a host with wrong credentials. */
 async function enroll(evening: Evening): Promise<void> {
   const { admin, secrets, http } = evening;
   const minted = await evening.succeed(admin, 'POST', '/v1/admin/enrollment-tokens', { body: { note: 'n' } });
@@ -241,7 +241,7 @@ async function enroll(evening: Evening): Promise<void> {
   evening.agent = agent;
 }
 
-/** A session, its viewer, and the viewer's token used twice. */
+/** Launches a session with a viewer, and uses the viewer's token twice. */
 async function play(evening: Evening, appId: string): Promise<void> {
   const { admin, secrets, http } = evening;
   const launched = await evening.succeed(admin, 'POST', '/v1/sessions', { body: { app_id: appId } });
@@ -263,7 +263,7 @@ async function play(evening: Evening, appId: string): Promise<void> {
   await evening.call(admin, 'GET', `/v1/sessions/${id}`);
 }
 
-/** A developer's session with the key of this boot, and with wrong ones. */
+/** Opens a developer's session with the key of this boot, and tries wrong keys. */
 async function develop(evening: Evening): Promise<void> {
   const { app, secrets } = evening;
   const file = join(app.dir, 'run', 'dev-agent-key');
@@ -281,7 +281,7 @@ async function develop(evening: Evening): Promise<void> {
   evening.signedIn('a developer', 'POST /v1/dev/agent-session', opened);
 }
 
-/** Changing the password: with the wrong one, to one that is refused, and as it should be. */
+/** Changes the password: with a wrong current password, to a refused new one, and correctly. */
 async function changePassword(evening: Evening): Promise<void> {
   const { secrets } = evening;
   const login = await evening.succeed(null, 'POST', '/v1/auth/login', {
@@ -296,7 +296,7 @@ async function changePassword(evening: Evening): Promise<void> {
   expect((await change('canary-Passw0rd-three', renewed)).status).toBe(204);
 }
 
-/** A link that sets a password: with the token in the wrong place, with a password that is refused, and used twice. */
+/** Uses a password link: with the token in the wrong place, with a refused password, and twice. */
 async function resetPassword(evening: Evening): Promise<void> {
   const { admin, secrets } = evening;
   const found = await evening.succeed(admin, 'GET', '/v1/users?q=guest');
@@ -314,12 +314,12 @@ async function resetPassword(evening: Evening): Promise<void> {
   expect((await redeem({ token, password })).status).toBe(401);
 }
 
-/** Every declared operation once with nothing right about it: secrets where numbers, ids and lists belong. */
+/** Calls every declared operation with wrong values only: secrets in place of numbers, ids and lists. */
 async function stumble(evening: Evening): Promise<void> {
   const { admin, secrets } = evening;
   const stray = secrets.plant('a secret in the wrong place', 'canary-secret-in-the-wrong-place');
   for (const operation of Object.values<Operation>(operations)) {
-    // One would end the administrator's token, and one keeps on answering; free bodies are kept on purpose.
+    // Skip the operation that ends the administrator's token, the event stream, and operations that store free bodies.
     if (['auth.logout', 'sessions.events'].includes(operation.id)) continue;
     if (operation.body?.unknownKeys === 'kept') continue;
     const path = operation.path.replace(/\{\w+\}/g, UNKNOWN_ID);
@@ -349,7 +349,7 @@ async function stumble(evening: Evening): Promise<void> {
   }
 }
 
-/** What administrators read afterwards. */
+/** Reads all lists for administrators afterwards. */
 async function lookBack(evening: Evening): Promise<void> {
   for (const operation of Object.values<Operation>(operations)) {
     if (operation.method !== 'GET' || operation.auth !== 'admin' || operation.path.includes('{')) continue;
@@ -386,7 +386,7 @@ describeDatabases('secrets', (databases) => {
     await lookBack(evening);
 
     const dump = await dumpDatabase(app.plane.platform.database);
-    // As received: parsed messages would lack keys that the protocol does not know.
+    // Use the raw frames, because parsed messages lack keys that the protocol does not know.
     const sent = evening.agent?.frames ?? [];
     await evening.agent?.drop();
     await app.plane.close();
@@ -401,7 +401,7 @@ describeDatabases('secrets', (databases) => {
     };
     await app.close();
     await provider.close();
-    // The searched places are the right ones: they contain the public values.
+    // Make sure that the right places are searched: they must contain the public values.
     expect(places['the log']).toContain('http.request');
     for (const text of ['admin@example.org', 'guest', 'instance.secret.set', 'invite.'])
       expect(places['the database']).toContain(text);
@@ -410,7 +410,7 @@ describeDatabases('secrets', (databases) => {
     expect(secrets.foundIn(places)).toEqual([]);
     for (const type of ['registered', 'session_assign', 'session_start', 'signaling'])
       expect(sent.some((frame) => frame.startsWith(`{"type":"${type}"`))).toBe(true);
-    // Hosts are told of TURN servers, and each is given its own secret once; nothing else goes to them.
+    // Hosts receive the TURN credential, and each receives its own secret once; they receive no other secret.
     expect(secrets.foundIn({ 'the agent socket': sent.join('\n') })).toEqual([
       'the TURN credential in the agent socket',
       "the host's secret in the agent socket",

@@ -9,23 +9,23 @@ const LONG = process.env.FOOTLIGHT_LONG === '1';
 const DURATION_MS = LONG ? 60_000 : 6_000;
 const HOSTS = 4;
 const PEOPLE = 5;
-/** Images of the catalog. */
+/** Ids of the images in the catalog. */
 const IMAGES = ['one', 'two', 'three'];
-/** Ids in paths, and names of images. */
+/** Matches ids and image names in paths. */
 const NAMED = new RegExp(`[0-9a-f-]{36}|(?<=/images/)(?:${IMAGES.join('|')})`, 'g');
-/** Answers that must occur; otherwise the run did not test what it is for. */
+/** Answers that must occur; otherwise the run has not tested the contention. */
 const HAPPENS = [
   'POST /v1/sessions 201',
   'DELETE /v1/users/{id} 204',
   'DELETE /v1/apps/{id} 204',
   'POST /v1/admin/images/{id}/install 201',
 ];
-/** On a busy machine a step may take longer than all of the time. */
+/** Time limit; on a busy machine one step may take longer than the whole duration. */
 const LATEST_MS = DURATION_MS + 90_000;
 /** Every n-th request goes to the second service. */
 const OF_SECOND = 3;
 
-/** What is refused because of what others did meanwhile; 503 is the fleet or a wait that was too long. */
+/** Statuses that are allowed because of concurrent requests; 503 means a full fleet or a wait that was too long. */
 const EXPECTED = new Set([200, 201, 202, 204, 400, 401, 403, 404, 409, 410, 422, 429, 503]);
 
 describe('everything that writes, at once, from two services on one Postgres', () => {
@@ -54,7 +54,7 @@ describe('everything that writes, at once, from two services on one Postgres', (
           await first.close();
         }
       } finally {
-        // Throws with the statements of each deadlock.
+        // `stop` throws with the statements of each deadlock.
         await server.stop();
         await registry.close();
       }
@@ -63,7 +63,7 @@ describe('everything that writes, at once, from two services on one Postgres', (
   );
 });
 
-/** The second world normally continues the people and the clock of the first, closed one; here both run. */
+/** A second world normally closes the first one and continues its people and clock; here both must run. */
 const withoutClosing = (world: SessionsWorld): SessionsWorld => ({ ...world, close: async () => undefined });
 
 async function writeEverything(first: SessionsWorld, second: SessionsWorld): Promise<void> {
@@ -103,7 +103,7 @@ async function writeEverything(first: SessionsWorld, second: SessionsWorld): Pro
     const forMs = performance.now() - beganMs;
     return forMs < DURATION_MS || (forMs < LATEST_MS && missing().length > 0);
   }
-  /** Goes on until the time is over. */
+  /** Repeats the step until the time is over. */
   async function repeat(step: () => Promise<unknown>): Promise<void> {
     while (goesOn()) {
       await step();
@@ -218,13 +218,16 @@ async function writeEverything(first: SessionsWorld, second: SessionsWorld): Pro
   await expectSlotsRight(first);
 }
 
-/** What the services logged as a failure of theirs. */
+/** Errors that the services logged. */
 const errorsIn = (...worlds: SessionsWorld[]): string[] =>
   worlds
     .flatMap(({ log }) => log.filter((line) => /"level":(50|60|"error"|"fatal")/.test(line)))
     .slice(0, 10);
 
-/** Each GPU carries what its sessions hold. Endings are still under way when the requests are answered. */
+/**
+ * Expects that the slots of each GPU match its sessions. It polls, because sessions may still be ending after the
+ * answers.
+ */
 async function expectSlotsRight({ plane }: SessionsWorld): Promise<void> {
   const { db } = plane.platform.database;
   await expect

@@ -4,7 +4,7 @@ import { type DiscoveryWorld, openDiscoveryWorld } from '../discovery/testing/wo
 import { describeDatabases } from '../testing/index.ts';
 
 describeDatabases('the calls of hosts while the disk of the control plane is full', ({ dialect, fresh }) => {
-  // SQLite only: a Postgres server has its own disk.
+  // Only SQLite, because a Postgres server has its own disk.
   describe.runIf(dialect === 'sqlite')('under SQLite', () => {
     let world: DiscoveryWorld;
     beforeAll(async () => {
@@ -19,7 +19,7 @@ describeDatabases('the calls of hosts while the disk of the control plane is ful
       const kept = await world.addHome(alice, world.hostB);
       await world.force();
       const [scan] = await world.hostB.poll();
-      // A file that may not grow answers exactly as a full disk does.
+      // A database file that must not grow gives the same errors as a full disk.
       const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(db);
       await sql.raw(`pragma max_page_count = ${rows[0]?.page_count}`).execute(db);
       const filling = await world.admin('POST', '/v1/apps', {
@@ -35,7 +35,7 @@ describeDatabases('the calls of hosts while the disk of the control plane is ful
       expect((await world.admin('DELETE', `/v1/admin/storage/homes/${kept}`)).status).toBe(204);
       expect((await world.admin('DELETE', '/v1/admin/images/none/install')).status).toBe(404);
 
-      // A report may add ten thousand rows. The host keeps it, and the scan stays claimed.
+      // The report is refused, because it may add ten thousand rows. The host keeps it, and the scan stays claimed.
       const report = await world.report(world.hostB, scan?.scan_id ?? '', ['440']);
       expect([report.status, report.headers['retry-after']]).toEqual([503, '30']);
       expect(await world.tiles()).toEqual([]);

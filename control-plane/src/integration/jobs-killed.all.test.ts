@@ -8,7 +8,7 @@ import { type OwnProcess, startOwnProcess } from '../testing/own-process.ts';
 import { SEED_HINT, testRandom } from '../testing/seed.ts';
 
 const KILLS = process.env.FOOTLIGHT_LONG === '1' ? 40 : 2;
-/** Runs that the host reports in one life before the kill, which interrupts one of its calls. */
+/** Number of reports of the host before a kill; the kill interrupts one of its calls. */
 const REPORTS = 4;
 const ENROLLMENT = 'a-fixed-enrollment-token';
 const TARGETS =
@@ -41,7 +41,7 @@ describe.each(['sqlite', 'postgres'] as const)(
         env: { SERVICE_ENROLLMENT_TOKEN: ENROLLMENT, SERVICE_JOBS_TICK_SECS: '1', ...beside.env },
       });
     };
-    /** null: no whole answer came. */
+    /** null: no complete answer arrived. */
     async function call(
       method: string,
       path: string,
@@ -58,7 +58,7 @@ describe.each(['sqlite', 'postgres'] as const)(
         return null;
       }
     }
-    /** Polls and reports what was handed out and is not confirmed. @returns confirmed reports */
+    /** Polls, and reports the received runs that are not confirmed yet. @returns number of confirmed reports */
     async function round(): Promise<number> {
       const polled = await call('GET', '/v1/agent/jobs/pending');
       if (polled?.status === 200)
@@ -75,7 +75,7 @@ describe.each(['sqlite', 'postgres'] as const)(
       }
       return done;
     }
-    /** Each target has one open run at most, and none of its runs began before the former ended. */
+    /** Expects that each target has at most one open run, and that no run began before the former one ended. */
     async function expectOneAtATime(): Promise<void> {
       const byTarget = new Map<string, Run[]>();
       for (const run of await beside.rows<Run>(TARGETS)) {
@@ -108,7 +108,7 @@ describe.each(['sqlite', 'postgres'] as const)(
       });
       await agent.connect();
       await agent.drop();
-      // A lease of a killed process lasts 30 s on Postgres; a single replica need not wait for that.
+      // The lease of a killed process lasts 30 s on Postgres, but a single replica does not wait for its end.
       await beside.rows("update jobs set interval_secs = 1 where schedule_kind = 'interval'");
     });
     afterAll(async () => {
@@ -135,7 +135,7 @@ describe.each(['sqlite', 'postgres'] as const)(
             .toBeGreaterThanOrEqual(kill === 0 ? REPORTS : 1);
           await expectOneAtATime();
           if (kill === KILLS) break;
-          // The kill interrupts a claim or a report, or comes between them.
+          // The kill interrupts a claim or a report, or happens between them.
           const last = (async () => {
             while (!service.ended) {
               calls += 1;
@@ -152,7 +152,7 @@ describe.each(['sqlite', 'postgres'] as const)(
         const rows = new Map((await beside.rows<Run>(TARGETS)).map((run) => [run.id, run]));
         for (const [id, state] of confirmed) {
           const run = rows.get(id);
-          // Only the newest fifty of a target are kept.
+          // A missing run is allowed, because only the newest fifty of a target are kept.
           if (run !== undefined) expect([id, run.state], SEED_HINT).toEqual([id, state]);
         }
         const errors = [...rows.values()]

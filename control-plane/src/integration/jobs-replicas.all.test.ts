@@ -9,18 +9,18 @@ import { type OwnProcess, startOwnProcess } from '../testing/own-process.ts';
 import { choose, SEED_HINT, testRandom } from '../testing/seed.ts';
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
-/** stopped: the lease holder, in the middle of a job; killed: one of the two. */
+/** stopped: the lease holder is stopped (SIGSTOP) in the middle of a job. killed: one of the two replicas is killed. */
 const FAULTS = Array.from({ length: LONG ? 12 : 3 }, (_, n) => (n % 3 === 2 ? 'killed' : 'stopped'));
 const HOSTS = 3;
-/** Polls of a host at once, as when an answer was lost. */
+/** Concurrent polls of a host, like a repeat after a lost answer. */
 const POLLS = 2;
 const HOST_JOBS = ['home.gc', 'template.warmup'] as const;
 const STATES = ['succeeded', 'failed', 'deferred', 'skipped'] as const;
 /** A stopped process does not answer. */
 const ANSWER_MS = 5_000;
 /**
- * A lease lasts 30 s. A process that is stopped in the middle of a transaction keeps the row of the lease until Postgres
- * ends its idle connection, after 30 s as well.
+ * A lease lasts 30 s. A process that is stopped in the middle of a transaction keeps the lock on the lease's row until
+ * Postgres ends its idle connection, which also takes 30 s.
  */
 const TAKEN_MS = 90_000;
 const ADA = {
@@ -38,8 +38,8 @@ interface Answered {
 }
 
 /**
- * Two control planes on one Postgres, hosts that poll and report to either, an administrator, and a lease that changes
- * hands by force. A trigger writes down every change of a run; afterwards the whole log is judged.
+ * Two control planes on one Postgres, hosts that poll and report to both, an administrator, and a lease that is taken
+ * from its holder again and again. A trigger logs every change of a run; at the end the whole log is checked.
  */
 describe('two control planes on one Postgres, while the holder of the lease is stopped and killed', () => {
   let folder: string;
@@ -51,9 +51,9 @@ describe('two control planes on one Postgres, while the holder of the lease is s
   const replicas: OwnProcess[] = [];
   const agents: FakeAgent[] = [];
   const random = testRandom();
-  /** Run → agent processes that got it. */
+  /** Run id → agent processes that received the run. */
   const handed = new Map<string, Set<string>>();
-  /** Runs of each host, in the order in which it got them. */
+  /** Runs of each host, in the order in which the host received them. */
   const worked = new Map<FakeAgent, string[]>();
   const reported = new Map<string, Set<string>>();
   const answers = new Map<string, number>();
@@ -74,7 +74,7 @@ describe('two control planes on one Postgres, while the holder of the lease is s
     });
   };
 
-  /** null: no whole answer came. */
+  /** null: no complete answer arrived. */
   async function ask(
     method: string,
     path: string,
@@ -97,7 +97,7 @@ describe('two control planes on one Postgres, while the holder of the lease is s
   }
   const asAdmin = (method: string, path: string, body: object) =>
     ask(method, `/v1/admin/jobs/${path}`, { authorization: `Bearer ${bearer}` }, body);
-  /** Goes on until the faults are over. */
+  /** Repeats the step until the faults are over. */
   async function repeat(step: () => Promise<unknown>): Promise<void> {
     while (goesOn) {
       await step();
@@ -153,7 +153,10 @@ describe('two control planes on one Postgres, while the holder of the lease is s
     );
   const expireLease = () => beside.query("update leases set expires_at = 0 where name = 'jobs.dispatch'");
 
-  /** Whether a transaction has the row of the lease; one of a stopped process has it until Postgres ends its connection. */
+  /**
+   * Whether a transaction has the row of the lease; a transaction of a stopped process keeps it until Postgres ends its
+   * connection.
+   */
   async function isLeaseLocked(): Promise<boolean> {
     try {
       await beside.query("select 1 from leases where name = 'jobs.dispatch' for no key update nowait");
@@ -164,10 +167,10 @@ describe('two control planes on one Postgres, while the holder of the lease is s
   }
 
   /**
-   * Stops the holder while its job waits for a table, until the other one has the lease. Then its job goes on and ends, and
-   * its next tick comes.
-   * @param isExpired the lease is over at once; otherwise after its time
-   * @param former the replica that the last fault stopped, so that it does not have the lease; -1: none
+   * Stops the holder while its job waits for a table, until the other replica has the lease. Then the holder continues:
+   * its job ends, and its next tick runs.
+   * @param isExpired whether the lease is set to expired; otherwise it expires by time
+   * @param former the replica that the last fault stopped, which therefore does not have the lease; -1: none
    * @returns the replica that was stopped
    */
   async function stopHolder(isExpired: boolean, former: number): Promise<number> {
@@ -177,7 +180,7 @@ describe('two control planes on one Postgres, while the holder of the lease is s
     let holder = -1;
     try {
       await locker.query('begin');
-      // Read by telemetry.retain outside of its transactions, so the row of the lease stays free.
+      // telemetry.retain reads this table outside its transactions, so the lease's row stays unlocked.
       await locker.query('lock table session_trace_events in access exclusive mode');
       await expect
         .poll(
@@ -190,7 +193,8 @@ describe('two control planes on one Postgres, while the holder of the lease is s
             holder = waiting.find((n) => n !== former) ?? -1;
             if (holder < 0) return false;
             replicas[holder]?.signal('SIGSTOP');
-            // Another of its jobs may be inside a transaction; then the other replica waits for half a minute.
+            // Another job of the holder may be inside a transaction; then the other replica would wait for half a
+            // minute.
             if (!isExpired || !(await isLeaseLocked())) return true;
             replicas[holder]?.signal('SIGCONT');
             return false;
@@ -256,7 +260,7 @@ describe('two control planes on one Postgres, while the holder of the lease is s
     for (const replica of replicas) await replica.end('SIGKILL');
     await beside?.end();
     rmSync(folder, { recursive: true, force: true });
-    // Throws with the statements of each deadlock.
+    // `stop` throws with the statements of each deadlock.
     await server?.stop();
   });
 
@@ -273,7 +277,7 @@ describe('two control planes on one Postgres, while the holder of the lease is s
           asAdmin('POST', `${choose(random, HOST_JOBS)}/run`, { host_id: choose(random, agents).hostId }),
         ),
         repeat(() => asAdmin('POST', 'auth.token_janitor/run', {})),
-        // Plans the pending runs again.
+        // Changes a window, so that the pending runs are planned again.
         repeat(() =>
           asAdmin('PATCH', 'home.gc', { window_days: choose(random, [[], [0, 1, 2, 3, 4, 5, 6]]) }),
         ),
@@ -299,7 +303,7 @@ describe('two control planes on one Postgres, while the holder of the lease is s
       const ends = new Map(rows.filter(({ op }) => op === 'UPDATE').map(({ id, state }) => [id, state]));
       for (const [runId, states] of reported)
         expect(['running', 'aborted', ...states]).toContain(ends.get(runId));
-      // The faults that this test needs did happen.
+      // Make sure that the required faults have happened.
       const errors = new Set(rows.map(({ error }) => error));
       for (const error of ['dispatcher went away', 'agent restarted']) expect([...errors]).toContain(error);
       expect([...ends.values()]).toEqual(expect.arrayContaining([...STATES]));

@@ -111,7 +111,7 @@ describe.each(balancerNames)('behind %s, as deploy/ configures it', (name) => {
 
   test('a forged client address has no effect', async () => {
     const statuses = new Set<number>();
-    // A list is refused before a password is hashed, so the bucket of ten has no time to fill again.
+    // This body is refused before a password is hashed, so the requests are faster than the bucket of ten refills.
     for (let n = 1; n <= 12; n += 1) {
       const invented = `203.0.113.${n}`;
       const headers = { 'x-forwarded-for': invented, 'x-real-ip': invented, forwarded: `for=${invented}` };
@@ -152,7 +152,7 @@ describe.each(balancerNames)('behind %s, as deploy/ configures it', (name) => {
     const readOn = async () => {
       for await (const chunk of stream.body ?? []) heard += Buffer.from(chunk as Uint8Array).toString();
     };
-    // The second signal cuts it off.
+    // The second signal interrupts the stream.
     const reading = readOn().catch(() => undefined);
     await expect.poll(() => heard).toContain('"state":"running"');
 

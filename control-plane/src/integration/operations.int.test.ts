@@ -29,7 +29,7 @@ const all = Object.entries(operations) as [OperationId, Operation][];
 const bearerOnes = all.filter(([, operation]) => operation.auth === 'user' || operation.auth === 'admin');
 const adminOnes = all.filter(([, operation]) => operation.auth === 'admin');
 const withId = all.filter(([, operation]) => /\{(\w+_)?id\}/.test(operation.path));
-/** Those whose ids are uuids; the others take any text that its maker chose. */
+/** Operations whose ids are UUIDs; other ids are texts that people choose. */
 const withUuid = withId.filter(([, { params, path }]) => {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, 'x']);
   return !params?.safeParse(Object.fromEntries(names)).success;
@@ -40,7 +40,7 @@ const withoutBody = all.filter(
 );
 const withUpload = all.filter(([, operation]) => operation.upload !== undefined);
 
-/** Kinds of caller that prove themselves by a secret of the machine: its header, and the file it lies in. */
+/** Kinds of callers that authenticate with a secret of the service: the header, and the file with the secret. */
 const SECRETS: Partial<Record<AuthKind, { header: string; file: string }>> = {
   'setup-token': { header: 'x-service-setup-token', file: 'setup-token' },
   'dev-key': { header: 'x-service-dev-key', file: 'dev-agent-key' },
@@ -67,7 +67,7 @@ const UNKNOWN_KEYS = [
 /** Permitted answers for an unknown id. */
 const NO_SUCH: readonly ErrorCode[] = ['not_found', 'not_installed', 'forbidden'];
 
-/** An id that the checks before the body pass: jobs are looked up first. */
+/** An id that passes the checks before the body: the job must exist, because jobs are looked up first. */
 const idOf = ({ path }: Operation): string => (path.includes('{job_id}') ? 'auth.token_janitor' : UNKNOWN_ID);
 
 /** A picture of one pixel, as an upload. */
@@ -79,15 +79,15 @@ const PICTURE: CallOptions = {
   headers: { 'content-type': 'image/png' },
 };
 
-/** A file that the operation takes. */
+/** A file that the operation accepts. */
 const fileFor = ({ upload }: Operation): CallOptions =>
   upload?.isPassedOn ? { body: Buffer.from('a film'), headers: { 'content-type': 'video/mp4' } } : PICTURE;
 
-/** An id of a shop's title is no uuid; a valid one leaves the other id to be judged. */
+/** The id of a shop's title is not a UUID. Use a valid one, so that only the other id is tested. */
 const urlOf = (operation: Operation, id = UNKNOWN_ID): string =>
   operation.path.replace(/\{(\w+)\}/g, (_, name) => (name === 'external_id' ? '440' : encodeURI(id)));
 
-/** Holds an answer to what is declared: the envelope, a declared code, and that code's status. */
+/** Expects an answer as declared: the error envelope, a declared code, and the code's status. */
 function expectRefusal(operation: Operation, answer: Answer, code: ErrorCode): void {
   expect(answer.body?.error?.code, answer.text).toBe(code);
   expectDeclared(operation, answer);
@@ -98,7 +98,7 @@ function expectSuccess(operation: Operation, answer: Answer): void {
   expectDeclared(operation, answer);
 }
 
-/** Whatever the answer is, it must be one that the operation declares. */
+/** Expects that the operation declares this answer. */
 function expectDeclared(operation: Operation, answer: Answer): void {
   if (answer.status < 400) {
     expect(operation.responses).toHaveProperty(String(answer.status));
@@ -121,11 +121,11 @@ function expectDeclared(operation: Operation, answer: Answer): void {
 
 describeDatabases('every declared operation', ({ fresh }) => {
   let app: TestApp;
-  /** Headers that carry every secret of the machine, each the right one. */
+  /** Headers with all secrets of the service, all of them right. */
   let secrets: Record<string, string>;
-  /** A host that is enrolled and connected. */
+  /** An enrolled and connected host. */
   let agent: FakeAgent;
-  /** With an archive of a few bytes: the real one has 48 MB. */
+  /** Folder with an archive of a few bytes instead of the real 48 MB. */
   let installDir: string;
 
   beforeAll(async () => {
@@ -134,7 +134,7 @@ describeDatabases('every declared operation', ({ fresh }) => {
     app = await createTestApp(await fresh(), {
       env: {
         SERVICE_ENROLLMENT_TOKEN: ENROLLMENT_TOKEN,
-        // Operations that are there only on request are walked as well.
+        // Switch on the optional operations, so that they are tested too.
         SERVICE_DEV_AGENT_AUTH: '1',
       },
       overrides: {
@@ -167,7 +167,10 @@ describeDatabases('every declared operation', ({ fresh }) => {
     await app.close();
   });
 
-  /** Somebody who may call the operation; a new person each time, since logging out ends the token. */
+  /**
+   * An account that may call the operation. For auth.logout a new person is used each time, because a logout ends the
+   * token.
+   */
   async function callerOf(operation: Operation): Promise<Person | null> {
     if (operation.auth === 'admin') return app.people.admin;
     if (operation.id === 'auth.logout') return app.addPerson(`leaver-${crypto.randomUUID()}`);
@@ -177,7 +180,7 @@ describeDatabases('every declared operation', ({ fresh }) => {
   async function callWell(operation: Operation, options: CallOptions = {}, id = UNKNOWN_ID): Promise<Answer> {
     const headers = {
       ...(operation.auth in SECRETS && secrets),
-      // The socket of a host asks for an upgrade first.
+      // The host's socket is excluded, because it requires an upgrade first.
       ...(operation.auth === 'node' && !operation.websocket && agent.headers()),
       ...options.headers,
     };
@@ -302,7 +305,7 @@ describeDatabases('every declared operation', ({ fresh }) => {
     test.each(withUuid)('%s: a malformed uuid is 400, never 404 or 500', async (_, operation) => {
       for (const id of MALFORMED_IDS) {
         const answer = await callWell(operation, {}, id);
-        // A path that is another one after decoding has no route.
+        // After decoding this is another path, which may have no route.
         if (id === '..%2f' && answer.status === 404) continue;
         expectRefusal(operation, answer, 'validation_failed');
       }
@@ -311,7 +314,7 @@ describeDatabases('every declared operation', ({ fresh }) => {
     test.each(withId)(
       '%s: an unknown id is 404, 403 where rows have an owner, and a success where nothing has to be there',
       async (_, operation) => {
-        // A body that passes, so that only the id is left to judge.
+        // Valid bodies, so that only the id is tested.
         const bodies: Partial<Record<OperationId, unknown>> = {
           'apps.update': {},
           'runtimePresets.update': {},
@@ -321,7 +324,7 @@ describeDatabases('every declared operation', ({ fresh }) => {
         };
         const body = bodies[operation.id as OperationId] ?? operation.example?.body;
         const options = operation.upload ? fileFor(operation) : body === undefined ? {} : { body };
-        // Which of the two comes first is what most people see; administrators may know which ids exist.
+        // Expect not_found for administrators, who may know which ids exist; others get the operation's first code.
         const codes = operation.errors.filter((code) => NO_SUCH.includes(code));
         const asked: ErrorCode[] =
           operation.auth === 'node' && !operation.websocket

@@ -10,11 +10,11 @@ import { failSystemCalls } from '../testing/failing-calls.ts';
 import { makeMemoryGroup } from '../testing/memory-group.ts';
 import { askOwnProcess, type OwnProcess, startOwnProcess } from '../testing/own-process.ts';
 
-/** Time of the service runs this much faster: its 20 s of silence are longer than this process may have to wait. */
+/** Speed of the service's clock. Its 20 s of silence must still be longer than delays of this test process. */
 const SPEED = 12;
 const STOPPED_MS = 60_000 / SPEED;
 const SILENCE_MS = 20_000 / SPEED;
-/** Restarts are 6 s apart by the clock of the service: 20 within two minutes. */
+/** Restarts are 6 s apart on the service's clock: 20 within two minutes. */
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const RESTARTS = LONG ? 20 : 2;
 const BETWEEN_MS = 6_000 / SPEED;
@@ -52,7 +52,7 @@ describe('a control plane whose process', () => {
   const hosts = async (): Promise<{ status: string; capacity: { slots_used: number } | null }[]> =>
     (await call('GET', '/v1/hosts')).items;
 
-  /** Every host is connected and holds its one running session; no host was told to end anything. */
+  /** Expects that every host is connected and runs its one session, and that no host received a stop. */
   async function allIsWell(): Promise<void> {
     const expected = agents.map(() => ['online', 1]);
     const seen = async () => {
@@ -117,7 +117,7 @@ describe('a control plane whose process', () => {
     service.signal('SIGCONT');
     await Promise.all(back);
     await allIsWell();
-    // One more silence: every session that was due has been judged.
+    // Wait for one more silence limit, so that every session that was due has been checked.
     await pause(SILENCE_MS);
     expect(patient.map((agent) => agent.isOpen)).toEqual(patient.map(() => true));
     await allIsWell();
@@ -135,7 +135,7 @@ describe('a control plane whose process', () => {
     const restartSecs = Number(/^RestartSec=(\d+)$/m.exec(unit)?.[1]);
     await addApp('Acknowledged');
     group.add(service.pid);
-    // Whatever it does now takes memory.
+    // Every request needs more memory.
     while (!service.ended) await call('GET', '/v1/admin/sessions?limit=100').catch(() => undefined);
     const endedMs = performance.now();
     expect(group.kills()).toBe(1);
@@ -152,8 +152,8 @@ describe('a control plane whose process', () => {
   }) => {
     if (process.getuid?.() !== 0) return skip('only root can give a process another resolv.conf');
     const { app } = await addApp('Pictured');
-    // It receives queries and never answers, as behind a cut line. Its port is fixed, so the address is this process's
-    // own.
+    // A DNS server that receives queries but never answers. Its port is fixed, so each test process uses its own
+    // address.
     const address = `127.77.${(process.pid >> 8) & 255}.${process.pid & 255}`;
     const silent = createSocket('udp4').bind(53, address);
     await once(silent, 'listening');
@@ -178,12 +178,12 @@ describe('a control plane whose process', () => {
     );
     await expect.poll(() => asked).toBeGreaterThan(0);
     const localMs = performance.now();
-    // Argon2 and files share the threads that wait for names.
+    // Argon2 and file reads use the same threads as the look-ups of names.
     await call('POST', '/v1/auth/login', ADA);
     await addApp('Made meanwhile');
     expect((await hosts()).map(({ status }) => status)).toEqual(agents.map(() => 'online'));
     if (LONG) expect(performance.now() - localMs).toBeLessThan(2_000);
-    // Long before the resolver gives up.
+    // The answers arrive long before the resolver's time-out.
     for (const told of await Promise.all(fetched)) {
       expect(told).toMatch(/: 400 .*cannot be fetched/);
       if (LONG) expect(Number(/after (\d+) ms/.exec(told)?.[1])).toBeLessThan(4_000);
@@ -235,7 +235,7 @@ describe('a control plane whose process', () => {
       await service.end('SIGKILL');
       await Promise.all(agents.map(({ closed }) => closed));
       await start();
-      // Some are back at once, others only when it lasts.
+      // Some agents reconnect at once, others only after the last restart.
       await Promise.all(agents.slice(0, n % HOSTS).map((agent) => agent.connect()));
       await pause(BETWEEN_MS);
     }

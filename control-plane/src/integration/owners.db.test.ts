@@ -12,7 +12,7 @@ import {
   UNKNOWN_ID,
 } from '../testing/index.ts';
 
-/** Makes something that only its owner may have to do with. @returns its id */
+/** Creates an object that only its owner may use. @returns its id */
 type Make = (app: TestApp, owner: Person) => Promise<string>;
 
 const makeApp: Make = async (app, owner) => {
@@ -54,12 +54,12 @@ const makeFavourite: Make = async (app, owner) => {
   return app_id;
 };
 
-/** The owner of what each path names; a path that is missing here is not covered. */
+/** Creates the object for each path; a path that is missing here is not covered. */
 const OWNED: readonly { path: string; make: Make; ownAnswer?: true }[] = [
   { path: '/v1/apps/{id}', make: makeApp },
   { path: '/v1/sessions/{id}', make: makeSession },
   { path: '/v1/me/devices/{id}', make: makeDevice },
-  // The row it names is the caller's own; the answer depends on the app alone, not on its grants.
+  // The path names a row of the caller; the answer depends only on the app, not on its grants.
   { path: '/v1/me/favourites/{app_id}', make: makeFavourite, ownAnswer: true },
 ];
 const ownedBy = (operation: Operation) =>
@@ -79,7 +79,7 @@ describeDatabases('what belongs to one person', (databases) => {
   let app: TestApp;
   beforeAll(async () => {
     app = await createTestApp(await databases.fresh());
-    // The first request with a token notes when it was used, soon after its answer.
+    // Wait: the first request with a token stores its use soon after the answer.
     for (const person of Object.values(app.people)) await app.call(person, 'GET', '/v1/me');
     await vi.waitFor(async () => expect(await stored()).not.toContain('"last_used_at":null'), PATIENTLY);
   });

@@ -20,7 +20,7 @@ import { findCapture } from '../telemetry/capture-store.ts';
 import { describeDatabases, TEST_EPOCH_MS } from '../testing/index.ts';
 import { fillLargeCatalog, type LargeCatalog } from '../testing/large/large-catalog.ts';
 
-/** Large enough for planners to prefer an index where there is one. */
+/** Large enough that planners prefer an index if there is one. */
 const SIZE = { users: 1_000, apps: 400, entitlements: 20_000, signedIn: 3 };
 
 describeDatabases('query plans on a large instance', ({ dialect, fresh }) => {
@@ -35,7 +35,7 @@ describeDatabases('query plans on a large instance', ({ dialect, fresh }) => {
   const user = () => catalog.users[1]?.id ?? '';
   const app = () => catalog.apps[0]?.id ?? '';
 
-  /** The database, and every query that comes through it. */
+  /** The database, and a list of all queries that run through it. */
   function recorded(): { database: Database; queries: CompiledQuery[] } {
     const queries: CompiledQuery[] = [];
     const recorder: KyselyPlugin = {
@@ -49,13 +49,14 @@ describeDatabases('query plans on a large instance', ({ dialect, fresh }) => {
     return { queries, database: { ...database, db } };
   }
 
-  /** What the database does for each query of `work`; a table that could be searched is not read from end to end. */
+  /** The query plans of all queries of `work`, in which full scans are avoided where an index can be used. */
   async function plansOf(work: (database: Database) => Promise<unknown>): Promise<string> {
     const { database: observed, queries } = recorded();
     await work(observed);
     expect(queries.length).toBeGreaterThan(0);
     return database.transaction(async (tx) => {
-      // A small table is read whole whatever its indexes; this shows whether there was another way.
+      // Planners read a small table completely even if it has indexes; this setting shows whether an index could be
+      // used.
       if (dialect === 'postgres') await sql`set local enable_seqscan = off`.execute(tx);
       const plans: string[] = [];
       for (const { sql: text, parameters } of queries) {
@@ -72,7 +73,8 @@ describeDatabases('query plans on a large instance', ({ dialect, fresh }) => {
 
   const TABLES = 'users|entitlements|apps|auth_tokens|activity|devices|sessions|favourites|storage_homes';
   const WHOLE = {
-    // An index that is walked in the order of the page stops with the page; a partial one holds only what is asked for.
+    // These index scans are allowed: a scan in the page's order ends with the page, and a partial index contains only
+    // the requested rows.
     sqlite: new RegExp(
       `SCAN (${TABLES})(?! USING (COVERING )?INDEX (apps_by_created|users_by_created|storage_homes_by_created|entitlements_all))`,
     ),

@@ -15,7 +15,7 @@ describe('three control planes with a fault', () => {
 
   const patiently = { timeout: 4 * LEASE_MS, interval: 100 };
   /**
-   * Waits until the present leases have ended and another replica has renewed them; only in the long run, because it
+   * Waits until the current leases have expired and another replica has renewed them. Only in the long run, because it
    * takes time.
    */
   async function leasesAreOver(sinceMs: number): Promise<void> {
@@ -39,7 +39,7 @@ describe('three control planes with a fault', () => {
     'a replica is killed, others take launches at once, and another one is started': async (n) => {
       await fleet.at(n).process.end('SIGKILL');
       fleet.balancer.targets = fleet.addresses(n);
-      // Its hosts are on their way to others, and stored as online.
+      // The killed replica's hosts are reconnecting to others, but are still stored as online.
       await fleet.expectWorkOf(n + 1, n + 2);
       await fleet.startAgain(n);
       fleet.balancer.targets = fleet.addresses();
@@ -71,7 +71,7 @@ describe('three control planes with a fault', () => {
       const readiness = async () => (await fetch(`${process.url}/health/ready`)).status;
       await expect.poll(readiness, patiently).toBe(503);
       fleet.balancer.targets = fleet.addresses(n);
-      // Its hosts go to the others, though nothing but the replica itself notices.
+      // The replica's hosts move to the others, although only the replica itself can detect the fault.
       await fleet.expectWorkOnEachHost(n + 1, n + 2);
       await fleet.expectRecovered([n + 1, n + 2]);
       await leasesAreOver(cutMs);
@@ -83,7 +83,7 @@ describe('three control planes with a fault', () => {
     'two replicas do not see the third one on the bus': async () => {
       fleet.route.mode = 'refuse';
       fleet.route.cut();
-      // Launches and stops go to hosts within reach.
+      // Launches and stops use hosts that can be reached.
       await fleet.expectWorkOf(0, 1);
       await leasesAreOver(Date.now());
       const refused = fleet.route.connections;
@@ -121,7 +121,7 @@ describe('three control planes with a fault', () => {
     60_000 + TIMES * 150_000,
   );
 
-  // The last one: there is no third Postgres.
+  // This must be the last test, because there is no third Postgres.
   test('the second Postgres takes over', async () => {
     await fleet.failOver();
     await fleet.expectRecovered();

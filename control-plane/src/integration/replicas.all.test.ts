@@ -41,7 +41,7 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
     const answer = await plane.inject({ method, url, headers, ...(payload && { payload }) });
     return { status: answer.statusCode, body: answer.body === '' ? undefined : JSON.parse(answer.body) };
   }
-  /** A host that is connected to this replica and takes sessions. */
+  /** A host that is connected to this replica and accepts sessions. */
   async function hostAt({ url }: OneReplica, options: Partial<FakeAgentOptions> = {}): Promise<FakeAgent> {
     const agent = new FakeAgent({
       ...{ url, nodeName: 'host-a', credential: { token: TOKEN }, heartbeatMs: 0, clock: world.clock },
@@ -59,7 +59,8 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
     }, 'the host takes sessions');
   }
   /**
-   * The process of a host, which dials another replica while the first one still considers its older connection open.
+   * Connects the same agent process to another replica, while the first replica still considers the older connection
+   * open.
    */
   function sameProcess({ url }: OneReplica, agent: FakeAgent): FakeAgent {
     const same = new FakeAgent({ ...agent.options, url, credential: { secret: agent.secret as string } });
@@ -335,7 +336,7 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
     expect(drained.status).toBe(200);
     const { id } = await launchAt(first);
     await untilAt(second, id, runs, 'it runs');
-    // Killed: the replica neither closes its links nor marks its hosts.
+    // Act like a killed replica: it does not close its links or mark its hosts as offline.
     await agent.drop();
     await third.plane.platform.bus.close();
     await third.plane.platform.leader.close();
@@ -346,7 +347,7 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
     const graceMs = world.plane.platform.config.sessions.graceSecs * SECOND_MS;
     await world.pass(graceMs / 2, stays);
     expect((await sessionAt(second, id)).state).toBe('running');
-    // The sweep comes four times within the grace.
+    // The sweep runs four times within the grace period.
     await world.pass(graceMs, stays);
     await untilAt(second, id, ({ state }) => state === 'failed', 'it is lost');
   });

@@ -8,13 +8,13 @@ import { askOwnProcess, type OwnProcess, startOwnProcess } from '../testing/own-
 import { SEED_HINT, testRandom } from '../testing/seed.ts';
 
 const KILLS = process.env.FOOTLIGHT_LONG === '1' ? 200 : 8;
-/** Reports of one life of the control plane; the kill interrupts one of them. */
+/** Number of reports per process of the control plane; the kill interrupts one of them. */
 const REPORTS = 40;
 /** Longest pause between two reports. */
 const MAX_PAUSE_MS = 3;
-/** Longest time from the first report that is stored and not confirmed to the kill. */
+/** Longest time from the first report that is stored but not confirmed until the kill. */
 const MAX_WAIT_MS = 20;
-/** Delay of confirmations that the kill overtakes: they never arrive. */
+/** Delay of confirmations that must not arrive before the kill. */
 const LOST_MS = 60_000;
 const EVENT = 'encoder.stall';
 const ADA = { email: 'ada@example.org', password: 'a-long-enough-pass-phrase' };
@@ -28,7 +28,7 @@ interface Moments {
   isKilled: boolean;
 }
 
-/** What is sent in one life: events with their numbers, and the failure of the life's own session. */
+/** Messages for one process of the control plane: numbered events, and the failure of a session. */
 interface Life {
   sessionId: string;
   events: number;
@@ -42,7 +42,7 @@ describe.each(['sqlite', 'postgres'] as const)(
     let service: OwnProcess;
     let bearer: string;
     let agent: FakeAgent;
-    /** Between the host and the service. */
+    /** Relay between the host and the service. */
     let relay: TcpRelay;
     let appId: string;
     /** Numbers of the events that were sent. */
@@ -101,7 +101,7 @@ describe.each(['sqlite', 'postgres'] as const)(
       rmSync(folder, { recursive: true, force: true });
     });
 
-    /** Connected, with capacity known and every report confirmed. */
+    /** Waits until the host is connected, its capacity is known and every report is confirmed. */
     async function comesBack(): Promise<void> {
       relay.targets = [new URL(service.url)];
       await agent.connect();
@@ -117,7 +117,7 @@ describe.each(['sqlite', 'postgres'] as const)(
       return session.id;
     }
 
-    /** The session fails; as a real agent does, the host lists it until its end is confirmed. */
+    /** Makes the session fail. Like a real agent, the host lists the session until its end is confirmed. */
     function fails(session_id: string): void {
       const end = { error: 'it crashed', failure_code: 'app_crashed' } as const;
       agent.reportState(session_id, 'failed', { ...end, app_log_tail: 'its last words' });
@@ -125,8 +125,8 @@ describe.each(['sqlite', 'postgres'] as const)(
     }
 
     /**
-     * Reports texts, the failure of the session and events, some of them after the link broke. From a random report on
-     * the host receives no confirmation, as when the process dies before it sends one.
+     * Sends texts, the failure of the session and events, some of them after the link broke. From a random report on,
+     * the host receives no confirmations, as if the process died before sending them.
      */
     async function reports(sessionId: string, moments: Moments): Promise<Life> {
       const last = REPORTS - 1;
@@ -154,7 +154,7 @@ describe.each(['sqlite', 'postgres'] as const)(
       return { sessionId, events };
     }
 
-    /** Nothing of a life is lost or doubled. */
+    /** Expects that no report of this process is lost or stored twice. */
     async function expectWhole({ sessionId, events }: Life): Promise<void> {
       const rows = await beside.rows<{ payload: string }>(
         `select payload from session_trace_events where session_id = '${sessionId}' and type = '${EVENT}' order by seq`,
@@ -170,7 +170,7 @@ describe.each(['sqlite', 'postgres'] as const)(
       });
       const [host] = (await call('GET', '/v1/hosts')).items;
       expect(host.capacity, SEED_HINT).toMatchObject({ slots_used: 0, active_sessions: 0 });
-      // An entry of the log is written after the commit; a kill between the two leaves none.
+      // The log entry is written after the commit, so a kill in between leaves no entry.
       expect((await audited(sessionId)).length, SEED_HINT).toBeLessThanOrEqual(1);
     }
 

@@ -13,7 +13,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => fleet?.end(), 60_000);
 
-/** People who use the service all the time, through HAProxy. */
+/** People who send requests all the time, through HAProxy. */
 class Requests {
   answered = 0;
   readonly failed: string[] = [];
@@ -51,7 +51,7 @@ class Requests {
   }
 }
 
-/** A column in every table that no running replica knows, as the first replica of a next release may add. */
+/** Adds a column to every table that no running replica knows, like the first replica of a new release may do. */
 async function widenSchema(): Promise<void> {
   const tables = await fleet.beside.query(
     "select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'",

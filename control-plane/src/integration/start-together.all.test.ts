@@ -35,7 +35,7 @@ describe('control planes that start together on one Postgres', () => {
         }
       } finally {
         rmSync(folder, { recursive: true, force: true });
-        // Throws with the statements of each deadlock.
+        // `stop` throws with the statements of each deadlock.
         await server.stop();
       }
     },
@@ -43,7 +43,7 @@ describe('control planes that start together on one Postgres', () => {
   );
 });
 
-/** @throws with the log of one that does not come up */
+/** @throws with the log of a control plane that does not start */
 async function startTogether(folder: string, url: string): Promise<void> {
   const started = await Promise.allSettled(
     Array.from({ length: TOGETHER }, (_, n) =>
@@ -55,14 +55,17 @@ async function startTogether(folder: string, url: string): Promise<void> {
 }
 
 interface LaunchService {
-  /** How many launches were accepted. */
+  /** Number of accepted launches. */
   readonly launched: number;
-  /** Answers that no launch may get. */
+  /** Answers that no launch should get. */
   readonly failures: readonly string[];
   end(): Promise<void>;
 }
 
-/** One person after the other launches and stops, and agents come and go: each start takes their hosts offline. */
+/**
+ * People launch and stop sessions one after another, and agents reconnect, because each start marks their hosts as
+ * offline.
+ */
 async function serveLaunches(world: SessionsWorld): Promise<LaunchService> {
   const agents: FakeAgent[] = [];
   for (let n = 0; n < HOSTS; n++) agents.push(await world.host(`host-${n}`, slots(2)));

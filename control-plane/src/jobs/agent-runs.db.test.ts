@@ -33,7 +33,7 @@ describeDatabases('runs of hosts', ({ fresh }) => {
       .orderBy('created_at')
       .orderBy('attempt')
       .execute();
-  /** A run of the host that its agent works on. */
+  /** A claimed run of the host. */
   const claimed = async (): Promise<string> => {
     const id = await queue();
     expect((await host.pending()).body.runs).toHaveLength(1);

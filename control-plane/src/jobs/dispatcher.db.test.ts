@@ -54,7 +54,7 @@ describeDatabases('the dispatcher', ({ dialect, fresh }) => {
     world.clock.jump(days);
     await world.one.tick();
     await expect.poll(() => world.states()).toEqual(['succeeded', 'succeeded']);
-    // Plans the next run.
+    // This tick plans the next run.
     await world.one.tick();
     world.clock.jump(-days);
     await world.one.tick();
@@ -90,7 +90,7 @@ describeDatabases('the dispatcher', ({ dialect, fresh }) => {
     world.clock.jump(-48 * HOUR_MS);
     await world.clock.pass(10 * MINUTE_MS);
     await runUntil(6);
-    // Deletes what is too old.
+    // This tick deletes runs that are too old.
     await world.one.tick();
     const ended = (await world.runs()).filter(({ state }) => state === 'succeeded');
     expect(ended.map(({ summary }) => summary)).toEqual([
@@ -106,7 +106,7 @@ describeDatabases('the dispatcher', ({ dialect, fresh }) => {
     world.one.hold({ ignoresSignal: true });
     await world.one.tick();
     await world.clock.pass(MINUTE_MS + 1);
-    // The reaper ends the run, while the job ignores its signal and still works.
+    // The reaper ends the run, although the job ignores its signal and still works.
     await world.one.tick();
     expect((await world.runs())[0]).toMatchObject({
       ...{ state: 'aborted', error: 'nobody reported the end of this run in time' },
@@ -175,7 +175,8 @@ describeDatabases('the dispatcher', ({ dialect, fresh }) => {
     const world = await open();
     world.one.hold();
     await world.one.tick();
-    // As if the answer of the claim's commit was lost: the row has this process's number, and it does not know the run.
+    // As if the answer to the claim's commit was lost: the row has this process's fencing number, but the process does
+    // not know the run.
     await world.database.db
       .insertInto('jobs')
       .values({
@@ -229,7 +230,7 @@ describeDatabases('the dispatcher', ({ dialect, fresh }) => {
     await enable(1);
     await world.one.tick();
     await expect.poll(() => world.states()).toEqual(['succeeded']);
-    // The end of the run triggers the next pass, but the run is not old yet.
+    // The end of the run triggers the next deletion pass, but the run is not old enough yet.
     await world.one.tick();
     await enable(0);
     await world.clock.pass(2 * 24 * HOUR_MS + 10 * MINUTE_MS);

@@ -9,7 +9,10 @@ const LONG = process.env.FOOTLIGHT_LONG === '1';
 const STEPS = LONG ? 3_000 : 150;
 const MAX_STEPS = 8 * STEPS;
 const NEEDED_STATES = ['succeeded', 'deferred', 'aborted'];
-/** All rows are checked after this many steps, because a long history has thousands of them; open ones after each step. */
+/**
+ * All rows are checked only after this number of steps, because a long history has thousands of rows. Open runs are
+ * checked after each step.
+ */
 const LOOK_EVERY = LONG ? 25 : 1;
 /** A step took 4 ms on two busy cores. */
 const LONGEST_STEP_MS = 100;
@@ -17,9 +20,9 @@ const OPEN = new Set(['pending', 'running']);
 const REPORTED = ['succeeded', 'failed', 'deferred', 'skipped'] as const;
 
 /**
- * Random histories of hosts that restart, report twice, late and for others, of administrators, events and time. After
- * each step: a target has one open run of a job at most; a run that ended stays as it is; nothing is followed by more than
- * one run.
+ * Random histories with hosts that restart and report twice, late and for other hosts, with administrators, events and
+ * time. After each step a target has at most one open run of a job, ended runs have not changed, and no run is followed
+ * by more than one run.
  */
 describeDatabases('any history of runs', ({ fresh }) => {
   let app: TestApp;
@@ -41,7 +44,7 @@ describeDatabases('any history of runs', ({ fresh }) => {
     async () => {
       const random = testRandom();
       const { database, leader } = app.plane.platform;
-      /** Every run that a host was ever handed, with the host. */
+      /** Every run that a host received, with the host. */
       const handed: { host: CallingHost; runId: string }[] = [];
       const ended = new Map<string, string>();
       const states = new Set<string>();
@@ -51,7 +54,7 @@ describeDatabases('any history of runs', ({ fresh }) => {
       const admin = (path: string, body: object) =>
         app.call(app.people.admin, 'POST', `/v1/admin/jobs/${path}`, { body });
       const jobs = ['home.gc', 'template.warmup'] as const;
-      /** Polls and reports come as often as all else together. */
+      /** Polls and reports happen as often as all other steps together. */
       const calls: (() => Promise<unknown>)[] = [
         async () => {
           const host = choose(random, hosts);
@@ -98,7 +101,7 @@ describeDatabases('any history of runs', ({ fresh }) => {
       ];
 
       for (let step = 0; step < STEPS || (!isComplete() && step < MAX_STEPS); step += 1) {
-        // Some steps meet each other.
+        // Some steps run concurrently.
         const together = random.number() < 0.3 ? 3 : 1;
         if (together > 1) met += 1;
         await Promise.all(

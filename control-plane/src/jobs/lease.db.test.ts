@@ -8,13 +8,13 @@ describeDatabases('the lease of the dispatcher', ({ fresh }) => {
   const open = async (env: Record<string, string> = {}) => openJobsWorld(await fresh(), env);
   type World = Awaited<ReturnType<typeof open>>;
 
-  /** Another process, for which the lease of the first one is over. It has the lease, and has not ticked. */
+  /** A second process that has taken the expired lease of the first one, and has not ticked yet. */
   async function takeLease({ database }: World): Promise<Replica> {
     const clock = new ManualClock();
     clock.jump(HOUR_MS);
     const two = replica(database, clock);
     let hasLease = false;
-    // Without jobs.start() nothing is registered, and so no tick comes by itself.
+    // Register the task now; it has not ticked by itself before, because only jobs.start() registers it.
     await two.jobs.start();
     await two.leader.runNow('jobs.dispatch', async () => {
       hasLease = true;
@@ -43,7 +43,7 @@ describeDatabases('the lease of the dispatcher', ({ fresh }) => {
     await world.one.tick();
     const two = await takeLease(world);
     world.one.finish({ state: 'succeeded', summary: { late: true } });
-    // Waits for the end, which is followed by the next tick.
+    // Wait for the end of the job; the next tick follows it.
     await world.one.tick();
     expect(await world.runs()).toMatchObject([{ state: 'running', summary: '{}' }]);
     await two.tick();
@@ -54,7 +54,7 @@ describeDatabases('the lease of the dispatcher', ({ fresh }) => {
   test('the former holder reaps no run of the new one', async () => {
     const world = await open();
     await world.one.tick();
-    // Otherwise its run would be reaped by the new one, and the next planned for later.
+    // Wait; otherwise the new holder would reap this run and plan the next one for later.
     await expect.poll(world.states).toEqual(['succeeded']);
     const two = await takeLease(world);
     two.hold();
@@ -123,7 +123,7 @@ describeDatabases('the lease of the dispatcher', ({ fresh }) => {
     const two = await takeLease(world);
     const { signal } = world.one.started[0] as JobRunContext;
     await world.clock.pass(5 * SECOND_MS);
-    // A renewal does not wait for a tick that is under way.
+    // A renewal does not wait for a tick that is running.
     await world.one.tick();
     expect(signal.aborted).toBe(false);
     await world.clock.pass(5 * SECOND_MS);
@@ -144,10 +144,10 @@ describeDatabases('the lease of the dispatcher', ({ fresh }) => {
           .where('name', '=', 'jobs.dispatch')
           .executeTakeFirstOrThrow()
       ).expires_at;
-    // A renewal does not wait for a tick that is under way.
+    // A renewal does not wait for a tick that is running.
     await world.one.tick();
     const taken = await expiresAt();
-    // Long before the next tick.
+    // This is long before the next tick.
     await world.clock.pass(5 * SECOND_MS);
     await expect.poll(expiresAt).toBeGreaterThan(taken);
     await world.close();

@@ -9,12 +9,12 @@ import {
   UNKNOWN_ID,
 } from '../testing/index.ts';
 
-/** Methods that Node reads and this service has no use for. */
+/** Methods that Node accepts and this service does not use. */
 const UNUSUAL = METHODS.filter(
   (method) => !/^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|CONNECT)$/.test(method),
 );
 
-/** One line of the page: a series and its figure. */
+/** The lines of the page: each series with its value. */
 type Series = ReadonlyMap<string, number>;
 
 describeDatabases('the metrics page', ({ fresh }) => {
@@ -69,7 +69,8 @@ describeDatabases('the metrics page', ({ fresh }) => {
       await call(people.alice, 'DELETE', `/v1/favorites/${n}`);
       await call(people.admin, 'GET', `/v1/admin/${n}/${n}`);
     };
-    // The first garbage collection of a kind adds that kind's series at its own moment: four kinds, no word of a client.
+    // Leave out the series of garbage collection: each of four kinds adds its series at an unpredictable time,
+    // independent of clients.
     const names = async () =>
       [...(await read()).keys()].filter((name) => !name.startsWith('nodejs_gc_duration_seconds'));
     await attack(0);

@@ -106,7 +106,7 @@ scrape_configs: [{${job}}]
     const asked = [...judged.map((rule) => rule.query), ...queries.map(([, expr]) => expr)].flatMap(
       (expr) => expr.match(/\b(?:footlight|nodejs|process)_\w+/g) ?? [],
     );
-    // Until the first of its kind, these have no series.
+    // These metrics have no series until the first event of their kind.
     const later =
       /_session_(launch|life)_seconds|_bus_request_seconds|_database_connections|_job_runs|_leases_held/;
     const missing = [...new Set(asked)].filter((name) => !later.test(name) && !names.includes(name));
@@ -118,7 +118,8 @@ scrape_configs: [{${job}}]
     expect(result, expr).toBeInstanceOf(Array);
     const needsMore = /launch until|running|slots in use|steps of|ended|commands|background/i;
     const needsPostgres = dialect === 'sqlite' && title === 'Connections to Postgres';
-    // A busy machine may answer a scrape after its 200 ms, and until the next one there is no series.
+    // Poll, because on a busy machine a scrape may exceed its 200 ms, and then there is no series until the next
+    // scrape.
     if (!needsMore.test(title) && !needsPostgres)
       await expect.poll(() => query(expr), { message: expr }).not.toEqual([]);
   });

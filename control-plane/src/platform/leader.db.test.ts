@@ -75,7 +75,7 @@ describeDatabases('leader tasks', (databases) => {
   });
 
   describe('between replicas', () => {
-    // On SQLite a service that starts takes over at once: the lease it finds was left behind by a crash.
+    // On SQLite a starting service takes the lease at once, because a stored lease can only be left from a crash.
     const shared = databases.dialect === 'postgres';
 
     test('only the holder runs, until it gives the lease back', async () => {

@@ -32,7 +32,7 @@ const load = (
     },
   );
 
-/** A pair as an operator would bring it, valid from now for a day. */
+/** A key pair like an operator's own, valid from now for a day. */
 async function operatorPair(
   name: string,
   extensions: x509.Extension[] = [],

@@ -99,7 +99,7 @@ describeDatabases('launch profiles', (databases) => {
     test('warns without refusing', async () => {
       const record = await world.profile('warned', ['low', 'high']);
       expect(record.warnings.map(({ code }) => code)).toEqual(['h264_floor_not_last']);
-      // Its H.264 rung needs more bandwidth than the AV1 rung of 1440p before it.
+      // The H.264 rung of 4k60 needs more bandwidth than the 1440p AV1 rung before it.
       const shipped = (await read('4k60')).warnings as typeof record.warnings;
       expect(shipped.map(({ code }) => code)).toEqual(['floor_not_least_demanding']);
     });

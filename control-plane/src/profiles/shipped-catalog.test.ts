@@ -6,7 +6,7 @@ import { SHIPPED_LAUNCH_PROFILES, SHIPPED_RUNGS } from './shipped-catalog.ts';
 const rungs = new Map(SHIPPED_RUNGS.map((rung) => [rung.id, rung]));
 
 describe('the shipped rungs', () => {
-  // nominal / floor at 60, 90 and 120 pictures per second, and how browsers play it at 60 and above.
+  // Nominal bitrate and floor at 60, 90 and 120 FPS, and the browser support at 60 FPS and above.
   test.each([
     ['720p', 'h264', 1280, 720, [4500, 1500, 5500, 2000, 6500, 2500], 'recommended', 'recommended'],
     ['1080p', 'h264', 1920, 1080, [8000, 3000, 10000, 3500, 11500, 4000], 'recommended', 'supported'],

@@ -101,7 +101,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     headers?: Record<string, string | number>;
   }
 
-  /** What a host sends. status: of the answer; 0: the connection was closed. */
+  /** Begins the upload of a host. status: status of the answer; 0: the connection was closed. */
   function beginPut(recordingId: string, { by = agent, bytes = FILE, headers = {} }: Sent) {
     const request = httpRequest(new URL(`/v1/agent/recordings/${recordingId}`, world.url), {
       method: 'PUT',
@@ -148,7 +148,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     tell(id, { recording_id, state: 'failed', error: 'the disk of the host has too little free space' });
     await eventually(async () => ((await list(id))[0].state === 'failed' ? true : undefined), 'it failed');
     expect((await list(id))[0].error).toBe('the disk of the host has too little free space');
-    // A second end changes nothing.
+    // A second result of the same recording changes nothing.
     tell(id, { recording_id, state: 'ready', bytes: 5, duration_ms: 5 });
     await agent.heard();
     expect((await list(id))[0].state).toBe('failed');
@@ -168,7 +168,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     tell(id, { recording_id: body.recording_id, state: 'ready', bytes: 9, duration_ms: 9 }, stranger);
     await stranger.heard();
     expect((await list(id))[0].state).toBe('pending');
-    // Its own host about another session of it.
+    // Report of the recording's own host, but with another session.
     const second = await running();
     tell(second.id, { recording_id: body.recording_id, state: 'ready', bytes: 9, duration_ms: 9 }, holder);
     await holder.heard();
@@ -281,7 +281,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     expect(await put(recordingId, { bytes: Buffer.alloc(0) })).toBe(400);
     const tooLong = { headers: { 'content-length': 72 * 1024 * 1024 + 1 } };
     expect([413, 0]).toContain(await put(recordingId, tooLong));
-    // After all of these the right one still comes through.
+    // After all these refused uploads, the right one is still accepted.
     expect(await put(recordingId)).toBe(204);
     expect((await got).bytes.equals(FILE)).toBe(true);
     expect(await put(recordingId)).toBe(409);
@@ -316,7 +316,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     await eventually(async () => (ordered('upload').length === 1 ? true : undefined), 'the host is asked');
     expect([0, 409]).toContain(await put(recordingId, { bytes: big }));
     await cut;
-    // Nothing of it is left: another one starts.
+    // The transfer is completely removed, so another one can start.
     const again = get(id, recordingId);
     await eventually(async () => (ordered('upload').length === 2 ? true : undefined), 'it is asked again');
     expect(await put(recordingId)).toBe(204);
@@ -328,7 +328,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     const big = Buffer.alloc(64 * MIB);
     const { request, status } = beginPut(recordingId, { bytes: big });
     let sent = 0;
-    // One piece after the other: what the service does not read stays here, but for the buffers of the kernel.
+    // Send one piece after another: data that the service does not read stays here, except in the kernel's buffers.
     const sendFrom = (at: number): void => {
       if (at === big.length) return void request.end();
       request.write(big.subarray(at, at + MIB), (error) => {
@@ -382,14 +382,14 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     expect(await world.audit('session.recording.download')).toEqual([]);
   });
 
-  // Without an error listener the error of an unread stream ends the process; the test runner reports it.
+  // Without an error listener the error of an unread stream would end the process, which the test runner would report.
   test('a host that refuses while it sends, and then goes away, does no harm', async () => {
     const { id, recordingId } = await ready();
     agent.behaviour.ackDelayMs = 500;
     agent.behaviour.answer = ({ type }) => (type === 'session_recording' ? { code: 'busy' } : 'ok');
     const got = get(id, recordingId);
     await eventually(async () => (ordered('upload').length === 1 ? true : undefined), 'the host is asked');
-    // The second one is refused, so the first one has been taken.
+    // The second upload is refused, which shows that the first one was accepted.
     const sent = [beginPut(recordingId, {}), beginPut(recordingId, {})];
     for (const { request } of sent) request.write(FILE.subarray(0, 1_000));
     expect(await Promise.race(sent.map(({ status }) => status))).toBe(409);
@@ -445,7 +445,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     const actors = async () =>
       (await world.audit('session.recording.freeze')).map(({ actor_user_id }) => actor_user_id);
     await expect.poll(actors).toEqual(expect.arrayContaining([world.people.admin.id, null]));
-    // Asked for by hand within the ten minutes.
+    // Requested manually within the ten minutes.
     expect((await freeze(id)).status).toBe(202);
     await world.pass(10 * 60_000, agent);
     expect((await freeze(id)).body.error.code).toBe('session_not_running');

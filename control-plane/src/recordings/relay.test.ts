@@ -6,7 +6,7 @@ import { offerToReplicas, passToReplica, type SentRecording } from './relay.ts';
 
 const bus = createInProcessBus({ clock: systemClock, logger: createLogger('silent') });
 
-/** A source of this many bytes in pieces, and whether it was read to its end. */
+/** A stream of these bytes in pieces. */
 const source = (bytes: Buffer, piece = 64 * 1024): Readable =>
   Readable.from(
     (function* pieces() {

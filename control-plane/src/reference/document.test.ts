@@ -21,7 +21,7 @@ const all = Object.entries(operations) as [OperationId, Operation][];
 describe('the published contract', () => {
   test('equals docs/openapi.json; scripts/openapi regenerates it', () => {
     const copy = readFileSync(new URL('../../../docs/openapi.json', import.meta.url), 'utf8');
-    // Compared as a whole first, since the difference of two long texts takes minutes to make.
+    // Compare the texts as a whole, because Vitest needs minutes to compute the difference of two long texts.
     if (copy !== referenceText()) expect(JSON.parse(copy)).toEqual(document);
     expect(copy === referenceText()).toBe(true);
   });
@@ -39,7 +39,7 @@ describe('the published contract', () => {
     for (const code of operation.errors) {
       const answer = described.responses[ERRORS[code].status];
       if (answer?.description.includes(`\`${code}\`: `)) continue;
-      // Temporarily unavailable, not broken.
+      // 503 means temporarily unavailable, not a defect.
       expect(described.responses[503]?.description ?? '', code).toContain(`\`${code}\`: `);
     }
     expect(described.security.length).toBe(operation.auth === 'public' ? 0 : 1);

@@ -35,13 +35,13 @@ describeDatabases('sessions that start by themselves on the display attached to 
       default_user: world.people.alice.id,
       ...more,
     });
-  /** The newest session, once so many were launched and it is in that state. */
+  /** Waits until `count` sessions were launched and the newest is in this state, and returns it. */
   const nth = (count: number, state: string) =>
     eventually(async () => {
       const [newest, ...earlier] = await world.list();
       return newest?.state === state && earlier.length === count - 1 ? newest : undefined;
     }, `session ${count} is ${state}`);
-  /** Lets time pass until so many were launched and the newest runs. */
+  /** Advances the time until `count` sessions were launched and the newest runs. */
   async function again(count: number) {
     await eventually(async () => {
       await world.pass(2_000, agent);
@@ -98,7 +98,7 @@ describeDatabases('sessions that start by themselves on the display attached to 
   test('has no launching account', async () => {
     await start();
     const { id } = await nth(1, 'running');
-    // The host has the command before the launch is noted.
+    // Poll, because the host may receive the command before the launch is written to the log.
     const noted = await eventually(async () => {
       const launches = await world.audit('session.launched');
       return launches.length > 0 ? launches : undefined;
@@ -152,7 +152,7 @@ describeDatabases('sessions that start by themselves on the display attached to 
   test('a full host is asked again until it has the slots', async () => {
     const filling = await world.app({ default_encode_slots: 4 });
     const { id } = await world.running(world.people.bob, filling);
-    // The newest session is found by its creation time. The slots may be free before the first refusal is out.
+    // Advance the time, because the newest session is found by its creation time.
     await world.pass(1_000, agent);
     await start({ stream: true });
     await world.call(world.people.bob, 'DELETE', `/v1/sessions/${id}`);

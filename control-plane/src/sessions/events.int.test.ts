@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { describeDatabases, type Person } from '../testing/index.ts';
 import { openSessionsWorld, type SessionsWorld } from './testing/world.ts';
 
-/** An open event stream and what it sent. */
+/** An open event stream with the received data. */
 interface Stream {
   status: number;
   headers: Record<string, unknown>;

@@ -45,7 +45,7 @@ test('clients that disconnect before the stream begins use up none of their stre
   for (let count = 0; count < 25; count += 1) {
     const connection = new Connection();
     const slot = streams.reserve('alice');
-    // The page went away while the session was looked up.
+    // The page disconnected while the session was looked up.
     connection.hangUp();
     streams.serve(
       {
@@ -132,7 +132,7 @@ describe('a stream that reads the final state before its announcement', () => {
   let connection: Connection;
   let now: Session;
 
-  /** State and detail of each event so far. */
+  /** State and detail of each event that was written. */
   const events = () =>
     [...connection.written.matchAll(/^data: (.*)$/gm)].map(([, data]) => {
       const { session } = JSON.parse(data ?? '') as { session: Session };

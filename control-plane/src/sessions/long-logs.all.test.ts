@@ -12,7 +12,7 @@ import {
 /** The longest log that a host may report of a session. */
 const LOG = 'x'.repeat(64 * 1024);
 const SESSIONS = 100;
-/** 2 MiB of logs, and the records around them. */
+/** 2 MiB of logs, plus the other fields of the records. */
 const LONGEST_ANSWER = 2.5 * 1024 * 1024;
 
 describeDatabases('lists of sessions whose apps wrote much', (databases) => {
@@ -34,7 +34,7 @@ describeDatabases('lists of sessions whose apps wrote much', (databases) => {
   });
   afterAll(() => app.close());
 
-  /** Reads a list to its end. */
+  /** Reads all pages of a list. */
   async function readAll(as: Person, url: string): Promise<{ sessions: Session[]; longest: number }> {
     const sessions: Session[] = [];
     let longest = 0;

@@ -10,7 +10,7 @@ const keyText = (version: number, byte = version) =>
   `${version}:${Buffer.alloc(32, byte).toString('base64')}`;
 
 describeDatabases('secrets', ({ fresh }) => {
-  /** The same instance as it is after boots with other variables. */
+  /** Services on the same database, started with other variables. */
   let app: TestApp;
   let keyless: TestApp;
   let withEnvironment: TestApp;

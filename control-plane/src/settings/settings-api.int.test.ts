@@ -38,10 +38,7 @@ describeDatabases('the settings of the instance', ({ fresh }) => {
     return answer.body.settings?.allowed_origins ?? answer.body.error.message;
   };
   const audited = () => loggedActivity(app, { action: 'instance.settings.updated' });
-  /**
-   * Error code of the signaling socket for a page of this origin: the origin is checked first, then the upgrade is
-   * missing.
-   */
+  /** Error code of the signaling socket for a page of this origin: the origin is checked before the missing upgrade. */
   const signalOf = async (origin: string, on = app) =>
     (await on.call(null, 'GET', '/v1/signal', { headers: { origin } })).body.error.code;
 

@@ -8,9 +8,9 @@ import { SIGNALING_LIMITS } from './limiter.ts';
 import { openPage, type SignalPage } from './testing/page.ts';
 
 const SOCKETS = process.env.FOOTLIGHT_LONG === '1' ? 5_000 : 300;
-/** Addresses of this machine that the flood comes from; the viewer has 127.0.0.1. */
+/** Local addresses from which the flood is sent; the viewer uses 127.0.0.1. */
 const ADDRESSES = Array.from({ length: 12 }, (_, index) => `127.0.1.${index + 1}`);
-/** Sockets that the flood has under way at once. */
+/** Number of sockets that the flood opens at the same time. */
 const AT_ONCE = 150;
 
 describeSqlite('a flood of /v1/signal', (databases) => {
@@ -22,7 +22,7 @@ describeSqlite('a flood of /v1/signal', (databases) => {
   });
   afterEach(() => world.close());
 
-  /** Opens a socket with a well-formed token that was never issued. @returns whether it was opened */
+  /** Opens a socket with a well-formed token that was never issued. @returns whether the socket was opened */
   const knock = (localAddress: string): Promise<boolean> =>
     new Promise((resolve) => {
       let opened = false;
@@ -56,17 +56,17 @@ describeSqlite('a flood of /v1/signal', (databases) => {
     const page = await joined(session.id);
     await flood;
     expect(page.socket.readyState).toBe(WebSocket.OPEN);
-    // Its messages are relayed as well, and the agent noticed nothing.
+    // The agent's messages are also relayed, and its link is not affected.
     agent.signal(session.id, (await page.next('ready')).conn, { type: 'bye', reason: 'going_away' });
     await page.next('bye');
     expect(agent.isOpen).toBe(true);
-    // Ten wrong tokens, and those that were being checked at the same time.
+    // Ten wrong tokens per address, plus those that were checked at the same time.
     const most = SIGNALING_LIMITS.failuresPerMinute + SIGNALING_LIMITS.handshakesPerAddress;
     for (const [address, count] of opened) expect(count, address).toBeLessThanOrEqual(most);
     page.socket.terminate();
   });
 
-  /** Comes again with a new token where it was turned away, as the page does. */
+  /** Joins a session. Like the page, it retries with a new token after a refusal. */
   const joined = (id: string): Promise<SignalPage> =>
     vi.waitFor(
       async () => {

@@ -29,7 +29,7 @@ describe('failed tokens', () => {
   test('no more addresses are remembered than agreed', () => {
     const { limiter } = world({ ...SIGNALING_LIMITS, maxAddresses: 2, failuresPerMinute: 2 });
     for (const address of ['a', 'b', 'b', 'c', 'c']) limiter.failed(address);
-    // a was evicted, and one more failure does not block it.
+    // `a` was evicted, so one more failure does not block it.
     limiter.failed('a');
     expect(limiter.admits('b')).toBe(false);
     expect(limiter.admits('c')).toBe(false);

@@ -64,7 +64,7 @@ describeDatabases('signaling', (databases) => {
     let refused = 0;
     await eventually(async () => {
       refused += 1;
-      // The system buffers a part of it; the queue is full once nothing more is accepted.
+      // The system buffers a part of the data; the queue is full when no more messages are accepted.
       while ((await takes(60_000)) || (await takes(0))) refused = 0;
       return refused > 10 ? true : undefined;
     }, 'the queue towards the agent is full');
@@ -149,7 +149,7 @@ describeDatabases('signaling', (databases) => {
       page.hello();
       await page.next('ready');
       await viewer(session, { headers: { origin: 'https://XN--Bcher-KVA.example' } });
-      // The right origin alone opens nothing.
+      // The right origin alone is not sufficient; a valid token is required.
       const stranger = await open(randomBytes(32).toString('hex'), {
         headers: { origin: 'https://play.example' },
       });
@@ -237,7 +237,7 @@ describeDatabases('signaling', (databases) => {
     test('dies after 60 s', async () => {
       const session = await running();
       const [early, late] = [await token(session), await token(session)];
-      // Only the wall clock moves, so the sweep of old tokens does not run.
+      // Only the wall clock advances, so the sweep of old tokens does not run.
       world.clock.jump(59_999);
       const page = await open(early);
       page.hello();
@@ -267,7 +267,7 @@ describeDatabases('signaling', (databases) => {
       const page = await open(text);
       page.hello();
       await page.next('ready');
-      // A request that becomes no socket has a line of its own.
+      // A request that does not become a socket has its own log line.
       expect((await world.call(null, 'GET', `/v1/signal?token=${text}`)).status).toBe(400);
       expect(world.log.join('')).toContain('"path":"/v1/signal"');
       expect(world.log.join('')).not.toContain(text);

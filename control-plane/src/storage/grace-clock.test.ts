@@ -10,7 +10,7 @@ describe('the clock for the grace of homes', () => {
     clock = new ManualClock();
     grace = new GraceClock(clock);
   });
-  /** How far the wall clock is ahead of it. */
+  /** Difference between the wall clock and the grace clock. */
   const behind = () => clock.nowMs() - grace.nowMs();
 
   test('is the wall clock, also while that is corrected', () => {
@@ -25,7 +25,7 @@ describe('the clock for the grace of homes', () => {
     clock.jump(by);
     expect(behind()).toBe(by);
     clock.advance(DAY_MS - 1);
-    // As a clock that is corrected while it is ahead.
+    // Like a small correction of a clock that is ahead.
     clock.jump(-SECOND_MS);
     expect(behind()).toBe(by - SECOND_MS);
     clock.advance(1);

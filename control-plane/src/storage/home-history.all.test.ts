@@ -10,7 +10,7 @@ import { claimHome } from './service.ts';
 type Step =
   | { kind: 'launch' | 'tombstone'; person: number }
   | { kind: 'pass' | 'list' | 'crash' }
-  /** The host moves a listed home aside, asks, or does what the answer says. */
+  /** The host moves a listed home aside, asks for the decision, or carries out the answer. */
   | { kind: 'set aside' | 'ask' | 'obey'; pick: number };
 
 const anyStep: fc.Arbitrary<Step> = fc.oneof(
@@ -24,14 +24,17 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
 
 /** The files of a host, and an agent that behaves as docs/homes.md, "Deletion", describes. */
 class ModelHost {
-  /** Files by place: the id of the record that they belong to. */
+  /** Path of the files → id of their record. */
   readonly placed = new Map<string, string>();
-  /** Moved aside, by id: their place. */
+  /** Files that were moved aside: id of the record → original path. */
   readonly aside = new Map<string, string>();
   listed: { id: string; ref: string }[] = [];
   answers = new Map<string, 'deleted' | 'kept'>();
 
-  /** A launch waits while the place is locked, which is while the home is aside without an answer. */
+  /**
+   * A launch must wait while the path is locked, that is, while its files are moved aside and their deletion is not
+   * confirmed.
+   */
   isLocked(ref: string): boolean {
     return [...this.aside].some(([id, place]) => place === ref && this.answers.get(id) !== 'deleted');
   }
@@ -54,7 +57,7 @@ class ModelHost {
     this.answers.delete(id);
   }
 
-  /** Notes and files survive; what was listed and answered does not. */
+  /** The files and the list of moved homes survive a crash; lists and answers of the service do not. */
   crash(): void {
     this.listed = [];
     this.answers = new Map();
@@ -66,12 +69,12 @@ describeDatabases('histories of homes', ({ dialect, fresh }) => {
   let storage: Storage;
   let hostId: string;
   let appId: string;
-  /** The service's own work, such as its jobs, does not live through these days. */
+  /** A separate clock, so that the service's own jobs are not affected by the days that pass. */
   const clock = new ManualClock();
   beforeAll(async () => {
     app = await createTestApp(await fresh());
     const { platform } = app.plane;
-    // The service has given the job its work.
+    // Ignore handle(), because the service has already registered the job's work.
     storage = createStorage(
       { ...platform, clock, jobs: { ...platform.jobs, handle: () => undefined } },
       { collected: async () => undefined },
@@ -126,14 +129,14 @@ describeDatabases('histories of homes', ({ dialect, fresh }) => {
           expect([record.gc_after, record.ref]).toEqual([null, taken.ref]);
           if (before) expect(record.id).toBe(before.id);
           everMade.add(record.id);
-          // The session waits for the lock: the host answers first.
+          // The session waits for the lock until the host has handled the answer.
           if (host.isLocked(record.ref)) {
             const [id] = [...host.aside].find(([, ref]) => ref === record.ref) as [string, string];
             if (!host.answers.has(id)) await ask(id);
             host.obey([...host.answers.keys()].indexOf(id));
           }
           const found = host.placed.get(record.ref);
-          // A home that is kept has its files; a new one is empty.
+          // A kept home has its files; a new home is empty.
           expect([undefined, record.id]).toContain(found);
           if (before && found === undefined) throw new Error('a kept home lost its files');
           host.placed.set(record.ref, record.id);
@@ -152,7 +155,7 @@ describeDatabases('histories of homes', ({ dialect, fresh }) => {
           break;
         case 'crash':
           host.crash();
-          // The next process asks about everything that is aside.
+          // The next agent process asks about all homes that are moved aside.
           for (const id of host.aside.keys()) await ask(id);
           while (host.answers.size > 0) host.obey(0);
           break;
@@ -176,12 +179,12 @@ describeDatabases('histories of homes', ({ dialect, fresh }) => {
           ...[...host.placed].filter(([, owner]) => owner === id).map(() => 'placed'),
           ...(host.aside.has(id) ? ['aside'] : []),
         ];
-        // A home with a record has its files, once; one without has none in its place.
+        // A home with a record has its files exactly once; without a record there are no files at the path.
         if (record) expect(places).toHaveLength(1);
         else expect(places).not.toContain('placed');
       }
     }
-    // The host finishes: confirmed homes are deleted, all others are back in their places.
+    // The host finishes: confirmed homes are deleted, and all others are moved back.
     for (const id of [...host.aside.keys()]) if (!host.answers.has(id)) await ask(id);
     while (host.answers.size > 0) host.obey(0);
     const left = await db().db.selectFrom('storage_homes').selectAll().execute();

@@ -34,7 +34,7 @@ describeDatabases('events of the reliable lane', (databases) => {
   const stored = () =>
     world.plane.platform.database.db.selectFrom('session_trace_events').selectAll().orderBy('seq').execute();
 
-  /** Lets no event be stored until the returned function is called. */
+  /** Blocks the storing of events until the returned function is called. */
   async function holdWrites(): Promise<() => Promise<void>> {
     let release = (): void => {};
     let done: Promise<void> = Promise.resolve();
@@ -185,7 +185,7 @@ describeDatabases('events of the reliable lane', (databases) => {
       await jobs.runNow('telemetry.retain');
       return (await stored()).map(({ type }) => type);
     };
-    /** As if so much time had passed. */
+    /** Makes the stored events older by this time. */
     const age = async (ms: number) => {
       await db
         .updateTable('session_trace_events')

@@ -94,7 +94,7 @@ describeDatabases("developers' sessions", ({ fresh }) => {
     expect(app.log.join('') + (await dumpDatabase(app.plane.platform.database))).not.toContain(
       body.access_token,
     );
-    // A real account with the checks of its role, and one that administrators see.
+    // The account is real: the checks of its role apply, and administrators see it.
     expect((await app.call(personOf(answer), 'GET', '/v1/users')).status).toBe(403);
     const listed = await app.call(app.people.admin, 'GET', `/v1/users?q=${body.user.username}`);
     expect(listed.body.items).toHaveLength(1);

@@ -5,7 +5,7 @@ import { sanitizeCapabilities } from './capabilities.ts';
 
 const NOW = '2026-06-02T12:00:00.000Z';
 
-/** What is stored of a body, without the stamp. */
+/** Capabilities that are stored for a body, without the time stamp. */
 function stored(json: string): string {
   const { measured_at, ...rest } = sanitizeCapabilities(JSON.parse(json), NOW);
   expect(measured_at).toBe(NOW);
@@ -117,12 +117,12 @@ const deep = fc
       inside,
     ),
   );
-/** Objects with own keys of any name, as JSON.parse makes them. */
+/** Objects with own keys of any name, like those that JSON.parse creates. */
 const object = fc
   .array(fc.tuple(key, fc.oneof(leaf, wide, deep)), { maxLength: 80 })
   .map((entries): JsonObject => Object.fromEntries(entries));
 
-/** Every value below and including this one, with its depth. */
+/** Yields the value and all values below it, with their depths. */
 function* walk(item: unknown, depth = 0): Generator<{ item: unknown; depth: number }> {
   yield { item, depth };
   if (typeof item !== 'object' || item === null) return;

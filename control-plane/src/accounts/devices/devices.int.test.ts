@@ -77,7 +77,7 @@ describeDatabases('devices', ({ fresh }) => {
         capabilities: {},
       };
       expect(await list(here)).toEqual([shown]);
-      // Another token of the same person is not bound to it.
+      // Another token of the same person is not bound to this device.
       expect(await list(alice)).toEqual([{ ...shown, current: false }]);
       expect(await list(app.people.bob)).toEqual([]);
     });
@@ -122,7 +122,7 @@ describeDatabases('devices', ({ fresh }) => {
           trusted: true,
           first_seen_at: seen.first_seen_at,
           last_seen_at: now(),
-          // The calling token is not bound by this.
+          // The post does not bind the calling token to the device.
           current: false,
           active_session_id: null,
           capabilities: { rtt_ms: 9, measured_at: now() },
@@ -221,7 +221,7 @@ describeDatabases('devices', ({ fresh }) => {
       expect(parsed).toHaveLength(0);
       expect(lists.size).toBeGreaterThan(0);
       expect(lists.size).toBeLessThanOrEqual(10);
-      // A read is never older than its request.
+      // A list is never older than its request.
       await device(alice, 'one more');
       expect(await list(alice)).toHaveLength(21);
     });
@@ -289,7 +289,7 @@ describeDatabases('devices', ({ fresh }) => {
     expect(await load()).toEqual({ deviceId: null, probe: { kind: 'missing' } });
     const tv = await device(alice, 'tv', { rtt_ms: 5 });
     await app.clock.pass(SECOND_MS);
-    // A sign-in counts as being seen, but stores no measurement.
+    // A sign-in updates when the device was seen, but stores no measurement.
     await signIn(app, alice.username, 'laptop');
     expect((await load()).probe).toEqual({ kind: 'missing' });
     await app.clock.pass(SECOND_MS);
@@ -365,7 +365,7 @@ describeDatabases('devices', ({ fresh }) => {
       for (const token of tokens) refused(await app.call(token, 'GET', '/v1/me'), 401, 'unauthorized');
       expect([await isSignedIn(kept), await isSignedIn(alice)]).toEqual([true, true]);
       expect((await list(alice)).map((row) => row.device_key)).toEqual(['kept']);
-      // For a person who deleted the device it does not exist any more.
+      // A person who has deleted the device gets the same answer as for an unknown device.
       refused(await remove(alice, id), 403, 'forbidden');
     });
 

@@ -6,7 +6,7 @@ import { readProbe } from './probe.ts';
 const NOW_MS = Date.UTC(2026, 5, 2, 12);
 const at = (ageMs: number) => new Date(NOW_MS - ageMs).toISOString();
 
-/** Facts of a probe measured now. */
+/** Facts of a probe that was measured now. */
 function factsOf(capabilities: Record<string, unknown>) {
   const probe = readProbe({ measured_at: at(0), ...capabilities }, NOW_MS);
   if (probe.kind !== 'fresh') throw new Error(`the probe is ${probe.kind}`);

@@ -244,7 +244,7 @@ describeDatabases('invites', ({ fresh }) => {
       const made = answers.filter(({ status }) => status === 201);
       expect(made).toHaveLength(2);
       for (const { status, body } of answers.filter((answer) => answer.status !== 201)) {
-        // There may be no use left while others hold uses that they will give back.
+        // All uses may be taken at this moment by requests that will fail and return them.
         expect([409, 400]).toContain(status);
         expect(['conflict', 'invalid_invite']).toContain(body.error.code);
       }

@@ -91,7 +91,7 @@ describeDatabases('the way to the first administrator', ({ fresh: database, dial
       expect((await claim(world, { ...ADMIN, device_key: 'k'.repeat(257) }, token)).statusCode).toBe(400);
       expect((await claim(world, { ...ADMIN, password: 'short' }, token)).statusCode).toBe(400);
       expect((await claim(world, ADMIN, token)).statusCode).toBe(201);
-      // With the right token, before the next boot: the body still comes first.
+      // With the right token before the next boot, the body is still checked first.
       expect((await claim(world, { ...ADMIN, password: 'short' }, token)).statusCode).toBe(400);
       const late = await claim(world, ADMIN, token);
       expect([late.statusCode, late.json().error.code]).toEqual([409, 'setup_already_complete']);
@@ -151,7 +151,7 @@ describeDatabases('the way to the first administrator', ({ fresh: database, dial
           from,
         });
       const attempts = () => world.logEvents('accounts.claim_attempt');
-      // The line follows the answer: whether an administrator exists is read in between.
+      // The log line is written after the answer, because the service first reads whether an administrator exists.
       const logged = (count: number) => expect.poll(() => attempts().length).toBe(count);
       const token = world.setupToken();
       for (let i = 0; i < 200; i += 1) await guess('192.0.2.1');
@@ -299,7 +299,7 @@ describeDatabases('the way to the first administrator', ({ fresh: database, dial
     ).rejects.toThrow();
   });
 
-  // SQLite allows one control plane only.
+  // SQLite allows only one control plane.
   if (dialect === 'postgres') {
     test('mints on one replica only, takes the claim on any, and removes the file within 5 s of it', async () => {
       const target = await database();

@@ -5,7 +5,7 @@ import { type AccountsWorld, type AccountsWorldOptions, openAccountsWorld } from
 import { HASH_COST } from './password-hasher.ts';
 
 const PAIRS = process.env.FOOTLIGHT_LONG === '1' ? 200 : 15;
-/** Chance alone gives a smaller value once in a hundred rounds, a leak in every one. */
+/** By chance a round has a smaller value once in a hundred rounds; with a leak every round has one. */
 const SIGNIFICANT = 0.01;
 const ROUNDS = 3;
 
@@ -38,12 +38,12 @@ describeSqlite('the time that a failed login takes', (databases) => {
     return tookMs;
   }
 
-  /** How likely it is that both kinds of address answer equally fast. */
+  /** The probability (p-value) of the measured times if both kinds of address are answered equally fast. */
   async function likeness(world: AccountsWorld, pairs: number): Promise<number> {
     const known: number[] = [];
     const unknown: number[] = [];
     for (let pair = 0; pair < pairs; pair += 1) {
-      // Alternates both kinds, in both orders, so that other load of the machine affects both equally.
+      // Alternates both kinds of address in both orders, so that other load of the machine affects both equally.
       const turns = [
         async () => known.push(await timeOf(world, 'alice@example.org')),
         async () => unknown.push(await timeOf(world, `nobody-${pair}@example.org`)),
@@ -63,15 +63,16 @@ describeSqlite('the time that a failed login takes', (databases) => {
   );
 
   test('would reveal it, if one of the two paths cost less', () =>
-    // Here the stored hash is cheap, and the dummy hash for unknown accounts is not.
+    // In this test the stored hash is cheap but the dummy hash for unknown accounts is expensive, so the times must
+    // differ.
     withAlice({}, async (world) => {
       expect(await likeness(world, 8)).toBeLessThan(SIGNIFICANT);
     }));
 });
 
 /**
- * Two-sided p of the Mann-Whitney U test: how likely such a difference of ranks is between samples of one source.
- * Normal approximation with continuity correction; ties do not occur among measured times.
+ * Two-sided p of the Mann-Whitney U test: the probability of such a difference of ranks between samples of the same
+ * source. Normal approximation with continuity correction; ties do not occur among measured times.
  */
 function mannWhitney(a: readonly number[], b: readonly number[]): number {
   const ranked = [

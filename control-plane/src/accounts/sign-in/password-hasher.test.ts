@@ -3,13 +3,13 @@ import { describe, expect, test } from 'vitest';
 import { ApiError } from '../../platform/errors.ts';
 import { createPasswordHasher, type HashRequest } from './password-hasher.ts';
 
-/** Production parameters, with one core. */
+/** Production parameters for a machine with one core. */
 const ONE_CORE = { parallel: 1, waiting: 64, knownOnly: 16, perAddress: 2 };
 const CHEAP = { memoryCost: 8, timeCost: 1, parallelism: 1 };
 const password = 'a long enough one';
 
 describe('the queue of hashes', () => {
-  /** Sends all of them at once. @returns true for those that got a place */
+  /** Sends all requests at the same time. @returns true for each request that got a place */
   async function placesOf(requests: readonly HashRequest[]): Promise<boolean[]> {
     const hasher = createPasswordHasher(systemRandom, ONE_CORE, CHEAP);
     const waits = requests.map((request) =>
@@ -30,7 +30,7 @@ describe('the queue of hashes', () => {
   const granted = (places: readonly boolean[]): number => places.filter(Boolean).length;
 
   test('lets two of one address wait, with any account name', async () => {
-    // The first one is hashed at once.
+    // The first request is hashed at once and needs no place in the queue.
     expect(await placesOf([from('z'), from('a'), from('a'), from('a'), from('b')])).toEqual([
       true,
       true,

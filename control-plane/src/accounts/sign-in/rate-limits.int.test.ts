@@ -73,16 +73,16 @@ describeSqlite('sign-in is limited per client address', ({ fresh }) => {
   beforeAll(async () => {
     app = await createTestApp(await fresh(), {
       ...AS_SHIPPED,
-      // Tests dial from 127.0.0.1, the proxy, and from 127.0.0.2, a stranger.
+      // Tests connect from 127.0.0.1 (a trusted proxy) and from 127.0.0.2 (an unknown client).
       env: { SERVICE_TRUSTED_PROXIES: '127.0.0.1,10.0.0.0/8' },
     });
     port = Number(new URL((await app.plane.listen()).http).port);
   });
   afterAll(() => app.close());
-  // Every bucket is full again.
+  // Wait until every bucket is full again.
   beforeEach(() => app.clock.pass(10 * MINUTE_MS));
 
-  /** Tries to sign in over the wire. @param forwarded the header that the peer sends; null: none */
+  /** Tries to sign in over a real connection. @param forwarded X-Forwarded-For that the peer sends; null: no header */
   function login(forwarded: string | null, localAddress = '127.0.0.1'): Promise<number> {
     return new Promise((resolve, reject) => {
       const headers = forwarded === null ? {} : { 'x-forwarded-for': forwarded };
@@ -127,7 +127,7 @@ describeSqlite('sign-in is limited per client address', ({ fresh }) => {
   test('a client behind the proxy gains nothing by hops that it adds on the left', async () => {
     const statuses = await burst(20, (index) => login(`203.0.113.${index}, x, 198.51.100.7, 10.1.2.3`));
     expect(statuses.filter((status) => status === PASSES)).toHaveLength(10);
-    // The bucket of the named address is not used up either.
+    // The bucket of the address in the header is not used up either.
     expect(await login('203.0.113.3')).toBe(PASSES);
   });
 
@@ -149,7 +149,7 @@ describeSqlite('sign-in is limited per client address', ({ fresh }) => {
     const head = await new Promise<string>((resolve, reject) => {
       const socket = connect({ host: '127.0.0.1', port });
       socket.on('error', reject);
-      // The announced body is never sent.
+      // The body that Content-Length announces is never sent.
       socket.write(
         'POST /v1/auth/login HTTP/1.1\r\nhost: x\r\nx-forwarded-for: 198.51.100.99\r\ncontent-length: 1000000\r\n\r\n',
       );

@@ -12,7 +12,7 @@ import {
   SIGN_IN_BUCKET,
 } from './rate-limits.ts';
 
-/** A clock that only moves when told to; limits use nothing but its monotonic side. */
+/** A clock that only `advance` moves; limits use only its monotonic time. */
 function handClock() {
   let nowMs = 0;
   const clock: Clock = {
@@ -29,7 +29,7 @@ function handClock() {
   };
 }
 
-/** Seconds to wait, or 0 when the request passed. */
+/** Seconds to wait; 0: the request was accepted. */
 function refusal(work: () => unknown): number {
   try {
     work();
@@ -84,7 +84,7 @@ describe('register and login share one bucket per client address', () => {
     for (let i = 0; i < 2; i += 1) buckets.take('refused');
     for (let i = 0; i < 4_095; i += 1) buckets.take(`a${i}`);
     buckets.take('one more');
-    // a0 was forgotten and is known again, which evicted a1.
+    // a0 was evicted before. Its new use stored a0 again and evicted a1.
     for (const key of ['a0', 'a0', 'a2']) expect(refusal(() => buckets.take(key))).toBe(0);
     for (const key of ['a0', 'a2', 'refused']) expect(refusal(() => buckets.take(key))).toBe(5);
   });
@@ -131,7 +131,7 @@ describe('register and login share one bucket per client address', () => {
           const nowMs = clock.monotonicMs();
           const known = keys.get(String(key), nowMs);
           if ((until.get(key) ?? 0) > nowMs) expect(known).toBeGreaterThan(nowMs);
-          // Every other request ends in a refusal of ten seconds.
+          // Half of the requests lead to a refusal of ten seconds.
           const untilMs = pauseMs % 2 === 0 ? nowMs + 10_000 : 0;
           if (known !== undefined && known > nowMs) continue;
           keys.set(String(key), untilMs, nowMs);

@@ -6,7 +6,7 @@ import { type AccountsWorld, worldsOn } from '../testing/world.ts';
 const OPEN = { REGISTRATION_MODE: 'open' };
 const WRONG = `${PASSWORD}?`;
 
-/** The n-th address of a network that the attacker has at hand. */
+/** The n-th address of the attacker's network. */
 const addressOf = (n: number): string => `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
 
 describeSqlite('signing in stays possible under attack', ({ fresh }) => {
@@ -16,7 +16,7 @@ describeSqlite('signing in stays possible under attack', ({ fresh }) => {
     (await world.call('POST', '/v1/auth/login', { body, from })).statusCode;
   const alice = { email: 'alice@example.org', password: PASSWORD };
 
-  /** Logins at once from each of the addresses, each for a name of its own. */
+  /** Sends concurrent logins from each of the addresses, each with another account name. */
   const storm = (world: AccountsWorld, addresses: number, each: number): Promise<number[]> =>
     Promise.all(
       Array.from({ length: addresses * each }, (_, n) =>
@@ -37,7 +37,7 @@ describeSqlite('signing in stays possible under attack', ({ fresh }) => {
         const attack = storm(world, 7, 10);
         const [hers, ...theirs] = await Promise.all([login(world, '192.0.2.7', alice), attack]);
         expect(hers).toBe(200);
-        // Two of each address wait, and as many as there are cores run at once.
+        // Per address two requests wait, and one hash per core runs; all others are refused.
         expect(theirs.flat().filter((status) => status === 429).length).toBeGreaterThan(20);
       }));
 
@@ -45,11 +45,12 @@ describeSqlite('signing in stays possible under attack', ({ fresh }) => {
       withWorld({ env: OPEN }, async (world) => {
         await seeAlice(world);
         for (let wave = 0; wave < 2; wave += 1) {
-          // Twice what the queue takes of an address. More would test how long a database may be busy (5 s, then 503).
+          // Twice as many requests as the queue accepts per address. With more, the test would measure how long a
+          // database may be busy (5 s, then 503).
           const attack = storm(world, 40, 4);
           const known = { ...alice, device_key: 'her-laptop' };
           expect(await login(world, '192.0.2.2', known)).toBe(200);
-          // They filled the places that are not reserved.
+          // The attackers filled the places that are not reserved.
           expect((await attack).filter((status) => status === 429).length).toBeGreaterThan(100);
           await world.clock.pass(MINUTE_MS);
         }

@@ -104,7 +104,7 @@ describeDatabases('signing in', ({ fresh: database }) => {
       expect((await world.call('POST', '/v1/auth/login', { raw: '{', from: '203.0.113.9' })).statusCode).toBe(
         400,
       );
-      // A header of the client's own making changes nothing.
+      // A header that the client invents has no effect.
       const forged = {
         raw: '{',
         headers: { 'x-forwarded-for': '198.51.100.1', 'x-real-ip': '198.51.100.1' },
@@ -145,7 +145,7 @@ describeDatabases('signing in', ({ fresh: database }) => {
       const header = { 'x-service-client-version': '1.1.9' };
       expect((await me(world, bearer, header)).statusCode).toBe(426);
       expect((await me(world, 'unknown', header)).statusCode).toBe(401);
-      // Before the role: this one is no administrator.
+      // The version is checked before the role: this person is no administrator.
       expect(
         (await world.call('GET', '/v1/admin/access-check', { bearer, headers: header })).statusCode,
       ).toBe(426);
@@ -254,7 +254,7 @@ describeDatabases('signing in', ({ fresh: database }) => {
       await world.call('POST', '/v1/auth/logout', { bearer: gone.access_token });
       await world.login('alice@example.org');
       const count = async () => (await world.db.selectFrom('auth_tokens').select('id').execute()).length;
-      // last_used_at is written after the request, and the janitor skips the row while it is locked.
+      // Poll, because last_used_at is written after the request, and the janitor skips the row while it is locked.
       const left = () => world.runJob('auth.token_janitor').then(count);
       await expect.poll(left).toBe(1);
       world.clock.jump(8 * 24 * 3_600_000);
@@ -305,7 +305,7 @@ describeDatabases('signing in', ({ fresh: database }) => {
       });
       const cookie = String(answer.headers['set-cookie']).split(';')[0]!;
       const page = async () => (await world.call('GET', '/admin', { headers: { cookie } })).statusCode;
-      // 503: access is granted, but there is no built app.
+      // 503 shows that access is granted; the web app is not built in this test.
       expect(await page()).toBe(503);
       expect((await world.call('GET', '/v1/me', { headers: { cookie } })).statusCode).toBe(401);
       const value = cookie.slice('service_page='.length);

@@ -8,7 +8,7 @@ import { liveTokenFinder } from '../store.ts';
 
 describeDatabases('a token that was accepted before', ({ dialect, fresh }) => {
   let app: TestApp;
-  /** Simulates the connections of another process. */
+  /** A second set of connections that acts as another process. */
   let elsewhere: Database;
   let alice: Person;
 
@@ -26,7 +26,7 @@ describeDatabases('a token that was accepted before', ({ dialect, fresh }) => {
   beforeEach(async () => {
     people += 1;
     alice = await app.addPerson(`alice${people}`);
-    // The second one finds the note of the first use written, and nothing after it.
+    // The second request runs after the write for the first use, and writes nothing.
     expect([await status(), await status()]).toEqual([200, 200]);
   });
   const status = async () => (await app.call(alice, 'GET', '/v1/apps')).status;

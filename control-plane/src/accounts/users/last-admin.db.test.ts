@@ -64,7 +64,7 @@ describeDatabases('the last enabled administrator', ({ fresh }) => {
     const user = (await app.call(sole, 'GET', `/v1/users?q=${sole.username}`)).body.items[0];
     expect(user).toMatchObject({ role: 'admin', disabled: false, max_concurrent_sessions: 3 });
     expect(await audited()).toBe(before);
-    // Changes that do not affect this role pass, and so do changes to the present values.
+    // Changes of other fields are accepted, and so are changes to the current values.
     expect((await patch(sole, sole.id, { max_concurrent_sessions: 4 })).status).toBe(200);
     expect((await patch(sole, sole.id, { role: 'admin', disabled: false })).status).toBe(200);
   });

@@ -63,7 +63,10 @@ describeDatabases('users', ({ dialect, fresh }) => {
     return rows.map(({ action, details }) => [action, details]);
   }
 
-  /** An account that the bench uses: nobody signs in to it, and administrators do not see it. */
+  /**
+   * An internal account, like the one of encoder certification: nobody can sign in to it, and administrators do not see
+   * it.
+   */
   async function addInternal(): Promise<string> {
     const { id } = await app.addPerson(`internal-${randomUUID()}`);
     await setUser(id, { internal: 1 });
@@ -99,7 +102,7 @@ describeDatabases('users', ({ dialect, fresh }) => {
 
     test('comes newest first in pages that miss and repeat no account', async () => {
       for (let i = 0; i < 6; i += 1) {
-        // Two of each moment.
+        // Two accounts have the same creation time.
         if (i % 2 === 0) await app.clock.pass(1);
         await app.addPerson(`paged-${i}`);
       }
@@ -314,7 +317,7 @@ describeDatabases('users', ({ dialect, fresh }) => {
       const left = (await dumpDatabase(app.plane.platform.database))
         .split('\n')
         .filter((line) => line.includes(leaver.id) || line.includes(deviceId));
-      // The entries of the activity log by and about the account stay, and nothing else.
+      // Only the activity log still mentions the account.
       expect(left.filter((line) => !line.startsWith('activity '))).toEqual([]);
       expect(left.length).toBeGreaterThan(0);
       expect((await audits(leaver.id)).at(-1)).toEqual(['user.deleted', { username: 'leaver' }]);
@@ -341,7 +344,7 @@ describeDatabases('users', ({ dialect, fresh }) => {
           as('GET', '/v1/users'),
           as('POST', '/v1/auth/logout'),
         ]);
-        // 503 asks for a retry, which then gets the answer that the account is gone.
+        // 503 requests a retry; the retry then gets the answer that the account does not exist.
         for (const { status } of answers) expect(status === 503 || status < 500).toBe(true);
         expect(answers[2]?.status).toBe(204);
         const left = (await dumpDatabase(app.plane.platform.database))

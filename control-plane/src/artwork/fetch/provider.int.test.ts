@@ -55,8 +55,8 @@ describeDatabases('artwork of a provider', (databases) => {
     return started;
   }
   /**
-   * Advances time until the answer is there, because calls of the provider wait for one another. Server and provider
-   * run in this process, so a fetch ends in far fewer turns of the event loop than a deadline has steps.
+   * Advances the time until the work ends, because calls of the provider wait for each other. Server and provider run
+   * in this process, so a fetch ends long before a deadline is reached.
    */
   async function passing<T>(work: Promise<T>, on = app): Promise<T> {
     let done = false;
@@ -138,7 +138,7 @@ describeDatabases('artwork of a provider', (databases) => {
       expect(candidates[0].thumb_url).toBe(`${fake.origin}/pictures/11/thumb.png`);
       expect(candidates[0].thumb_data).toMatch(/^data:image\/webp;base64,UklGR/);
       expect(candidates[0].thumb_data.length).toBeLessThanOrEqual(32 * 1024);
-      // A title without a portrait picture is still one to pick.
+      // A title without a portrait picture can still be chosen.
       expect(candidates[2]).toMatchObject({ thumb_url: null, thumb_data: null });
       expect(await artworkOf(id)).toBeNull();
     });
@@ -153,7 +153,7 @@ describeDatabases('artwork of a provider', (databases) => {
     test('calls at least 500 ms apart, for all callers together', async () => {
       const id = await addApp('Sample Quest');
       fake.calls.length = 0;
-      // One clock for both: two loops that advance it would let time-outs fire before the answers.
+      // Advance the clock once for both: with two loops the time-outs would fire before the answers arrive.
       const ask = () => app.call(app.people.admin, 'POST', `/v1/admin/apps/${id}/artwork/search`);
       const answers = await passing(Promise.all([ask(), ask()]));
       expect(answers.map(({ status }) => status)).toEqual([200, 200]);
@@ -265,7 +265,7 @@ describeDatabases('artwork of a provider', (databases) => {
       fake.calls.length = 0;
       const answer = await set(id, { rematch: true, provider_ref: '12' });
       expect(answer.body.artwork).toMatchObject({ source: 'provider', provider_ref: '11', locked: false });
-      // A title is searched for as it is called.
+      // The search uses the app's unchanged name.
       expect(fake.calls[0]?.path).toContain('Game%20of%20the%20Year');
     });
 
@@ -466,13 +466,13 @@ describeDatabases('artwork of a provider', (databases) => {
     answers.push(stored.text);
     const id = (await call('POST', '/v1/apps', { name: 'Sample Quest' })).body.app.id;
     const base = `/v1/admin/apps/${id}/artwork`;
-    /** Headers of requests that went past the provider's API. */
+    /** Headers of requests to other paths than the provider's API. */
     const elsewhere: unknown[] = [];
     fake.files.set('/elsewhere', (request, response) => {
       elsewhere.push(request.headers);
       json(response, 200, { success: true, data: [] });
     });
-    // Answers that repeat the key, where a person or a record would see it.
+    // Answers that repeat the key in a text that people or records would get.
     const echo = (data: unknown): NonNullable<FakeProvider['broken']> => {
       return (_request, response) => json(response, 200, { success: true, data });
     };
@@ -492,8 +492,8 @@ describeDatabases('artwork of a provider', (databases) => {
       await passing(on.plane.jobs.runNow('artwork.sweep'), on);
     }
     fake.broken = null;
-    // A title that contains the key in an otherwise valid answer: plain, and mixed with characters that are removed
-    // from names.
+    // A title that contains the key in an otherwise valid answer: once plain, and once with characters in between that
+    // are removed from names.
     for (const name of [`Sample ${KEY}`, `Sample ${[...KEY].join('\u0007')}`]) {
       fake.games.push({ id: 15, name, tile: png(60, 90, 15) });
       expect(codeOf(await call('POST', `${base}/search`))).toEqual([502, 'provider_unavailable']);

@@ -14,7 +14,7 @@ import { recordCatalogChange } from '../changes.ts';
 const RUNS = process.env.FOOTLIGHT_LONG === '1' ? 300 : 3;
 const MAX_STEPS = 40;
 const TIME_LIMIT_MS = process.env.FOOTLIGHT_LONG === '1' ? 600_000 : 180_000;
-/** Small, so that lists have several pages. */
+/** Page size; small, so that lists have several pages. */
 const PAGE = 2;
 
 interface ModelApp {
@@ -29,7 +29,7 @@ interface ModelApp {
 interface ModelRow {
   id: string;
   appId: string;
-  /** null: everybody. */
+  /** null: the row is for everybody. */
   subjectId: string | null;
   grantedBy: 'admin' | 'provider';
   grantedByUser: string | null;
@@ -40,13 +40,16 @@ interface Model {
   apps: ModelApp[];
   rows: ModelRow[];
   people: Person[];
-  /** Lists of other processes on the same database: one caches the catalog, for the other it is too large to cache. */
+  /**
+   * Lists of other processes on the same database: one caches the catalog, and for the other the catalog is too large
+   * to cache.
+   */
   elsewhere: readonly AppList[];
 }
 
 type Step = fc.AsyncCommand<Model, TestApp>;
 
-/** A step without preconditions; picks map any number to one of the existing items. */
+/** A step without preconditions. A `pick` number selects one of the existing items. */
 function step(name: string, run: (model: Model, app: TestApp) => Promise<void>): Step {
   return { check: () => true, run, toString: () => name };
 }
@@ -93,7 +96,7 @@ const entitle = fc.constantFrom('all' as const, 'none' as const);
 const steps: fc.Arbitrary<Step>[] = [
   fc.record({ entitle, enabled: fc.boolean(), provider: fc.boolean(), later: fc.boolean() }).map((choice) =>
     step(`create ${JSON.stringify(choice)}`, async (model, app) => {
-      // Apps of one moment are ordered by their ids.
+      // Apps with the same creation time are sorted by their ids.
       if (choice.later) await app.clock.pass(1_000);
       const provider = choice.provider && { library_provider: 'steam' };
       await create(model, app, { enabled: choice.enabled, ...provider }, choice.entitle);
@@ -250,7 +253,7 @@ const steps: fc.Arbitrary<Step>[] = [
   ),
 ];
 
-/** All pages of the list of a person, one after the other. */
+/** All pages of a person's list, one after another. */
 async function listed(app: TestApp, person: Person): Promise<AppListItem[]> {
   const items: AppListItem[] = [];
   let cursor: string | null = null;
@@ -264,13 +267,13 @@ async function listed(app: TestApp, person: Person): Promise<AppListItem[]> {
   return items;
 }
 
-/** The first page as another process answers it. */
+/** The first page as another process returns it. */
 async function listedBy(list: AppList, person: Person): Promise<string[]> {
   const { plain } = await list.body(person.id, { limit: PAGE });
   return JSON.parse(plain.toString()).items.map(({ id }: AppListItem) => id);
 }
 
-/** Answer to a launch while there is no host: 503 for people who may launch. */
+/** Status of a launch while there is no host: people who may launch get 503. */
 function launchStatus(model: Model, person: Person, target: ModelApp): number {
   if (!target.enabled) return 404;
   if (model.apps.some((parent) => parent.id === target.parentId && !parent.enabled)) return 409;
@@ -292,7 +295,7 @@ async function expectAgreement(model: Model, app: TestApp): Promise<void> {
     );
     const firstPage = visible.slice(0, PAGE).map(({ id }) => id);
     for (const list of model.elsewhere) expect(await listedBy(list, person)).toEqual(firstPage);
-    // One app in turn, by its id and by a launch.
+    // Check one app per step, in turn, by a read and by a launch.
     serial += 1;
     const one = pick(model.apps, serial);
     if (one === undefined) continue;
@@ -303,7 +306,7 @@ async function expectAgreement(model: Model, app: TestApp): Promise<void> {
   }
 }
 
-/** The step, and after it everybody's view of everything. */
+/** Runs the step, and then checks what each person can see. */
 const watched = (inner: Step): Step => ({
   ...inner,
   async run(model, app) {
@@ -328,7 +331,7 @@ describeDatabases('who sees which apps', (databases) => {
   });
   afterAll(() => app.close());
 
-  /** The people and apps that every run begins with, so that its first steps find something to act on. */
+  /** Creates the people and apps with which every run begins, so that its first steps can select some. */
   async function begin(): Promise<Model> {
     const { admin } = app.people;
     const { database } = app.plane.platform;

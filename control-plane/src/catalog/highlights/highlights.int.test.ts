@@ -15,7 +15,7 @@ describeDatabases('GET /v1/me/highlights', ({ fresh }) => {
   let app: TestApp;
   let person: Person;
   let number = 0;
-  /** Six apps that everybody may launch, the oldest first. */
+  /** Six apps that everybody may launch, oldest first. */
   const apps: string[] = [];
   beforeAll(async () => {
     app = await createTestApp(await fresh());

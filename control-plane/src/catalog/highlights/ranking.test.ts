@@ -6,7 +6,7 @@ import { type HighlightFacts, rankHighlights } from './ranking.ts';
 
 const NOW_MS = Date.UTC(2026, 5, 2, 12);
 const ago = (ms: number): number => NOW_MS - ms;
-/** Apps by the letters of their ids, each a day older than the one before. */
+/** Apps by the letters of their ids, each one a day older than the one before. */
 const apps = (ids: string) => [...ids].map((id, index) => ({ id, created_at: ago((index + 1) * DAY_MS) }));
 
 function rank(facts: Partial<HighlightFacts>) {
@@ -160,7 +160,7 @@ describe('the highlights', () => {
   test('need no more candidates than the apps with sessions and the five newest', () => {
     fc.assert(
       fc.property(facts, (random) => {
-        // As in stored data: every played app has a live session or one to resume.
+        // Like in stored data, every played app has a live session or one that can be resumed.
         const touched = new Set([
           ...random.live.map((session) => session.app_id),
           ...random.history.flatMap((entry) => (entry.resumable_at === null ? [] : [entry.app_id])),

@@ -47,7 +47,7 @@ describeDatabases('runtime presets', (databases) => {
     serial += 1;
     return `Preset ${serial}`;
   };
-  /** A preset as the installation of a catalog image leaves it. */
+  /** A preset like the one that the installation of a catalog image creates. */
   const managed = async (imageId: string, image: string): Promise<string> => {
     const preset = await created({ name: name(), image });
     await app.plane.platform.database.db
@@ -116,7 +116,7 @@ describeDatabases('runtime presets', (databases) => {
     });
 
     test('a name of 128 characters of any script is taken, a longer one is 400 on either database', async () => {
-      // Random, so that no database can compress it enough for its index.
+      // Random text, so that no database can compress it to fit into its index.
       const random = seededRandom(1);
       const characters = Array.from({ length: 9_000 }, () =>
         String.fromCodePoint(0x20000 + Math.floor(random.number() * 0xa000)),
@@ -238,7 +238,7 @@ describeDatabases('runtime presets', (databases) => {
       ]);
     });
 
-    // SQLite runs one transaction at a time.
+    // SQLite runs only one transaction at a time.
     test.runIf(databases.dialect === 'postgres')(
       'an app that begins to use it meanwhile is refused, as if it were gone already',
       async () => {

@@ -38,7 +38,7 @@ describeDatabases('discovery over any history', ({ fresh }) => {
   let world: DiscoveryWorld;
   beforeAll(async () => {
     world = await openDiscoveryWorld(await fresh());
-    // A person's home on each of the hosts.
+    // One person's home on each host.
     await world.addHome(world.app.people.alice, world.hostA);
     await world.addHome(world.app.people.bob, world.hostB);
   });

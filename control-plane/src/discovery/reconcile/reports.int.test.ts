@@ -188,7 +188,7 @@ describeDatabases('reports of scans', ({ fresh }) => {
       { external_id: '443', suppressed_by: 'other', has_tile: false },
       { external_id: '444', suppressed_by: 'other', has_tile: false },
     ]);
-    // Another person has a count of her own.
+    // Another person has a separate count.
     await world.addHome(people().bob, world.hostA);
     await world.force();
     const tasks = await world.hostA.poll();

@@ -107,7 +107,7 @@ describe('ending what was started', () => {
 });
 
 describe('trying again', () => {
-  /** Waits after so many outcomes in a row, seconds. */
+  /** The waits (seconds) after each of `count` equal outcomes in a row. */
   function waits(count: number, outcome: (attempts: ConsoleAttempts) => ConsoleAttempts): number[] {
     let attempts = NO_ATTEMPTS;
     return Array.from({ length: count }, () => {

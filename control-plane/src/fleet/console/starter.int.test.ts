@@ -10,7 +10,7 @@ const APP = '00000000-0000-4000-8000-000000000001';
 const BEAT_MS = 5_000;
 const USER = '00000000-0000-4000-8000-000000000002';
 
-/** Fake of the sessions feature: records each launch, which lives until the test ends it. */
+/** Fake of the sessions feature: records each launch; a session lives until the test ends it. */
 class PlayedSessions implements ConsoleSessions {
   readonly launches: ConsoleLaunch[] = [];
   readonly stops: string[] = [];
@@ -80,7 +80,7 @@ describeDatabases('what a display attached to a host shows', (databases) => {
     host = await world.ready(agent);
   }
 
-  /** Stores the configuration as the administrator's page does after its checks, and announces it. */
+  /** Stores the configuration like the request of an administrator after its checks, and announces it. */
   async function setConsole(part: object): Promise<void> {
     const { config } = await world.fleet.console.read(host);
     const console_config = JSON.stringify({ ...config, ...part });
@@ -92,14 +92,14 @@ describeDatabases('what a display attached to a host shows', (databases) => {
   const launches = (count: number) => expect.poll(() => sessions.launches.length).toBe(count);
   /** Expects the next attempt after this time. */
   const waits = (ms: number) => expect.poll(() => clock.isAwaited(ms)).toBe(true);
-  /** Advances time while the agent keeps sending. */
+  /** Advances the time while the agent sends heartbeats. */
   async function pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= BEAT_MS) {
       await clock.pass(Math.min(left, BEAT_MS));
       await agent.heard();
     }
   }
-  /** Long enough for every running decision: bus, record and rule. */
+  /** Reports a capacity and waits long enough for every running decision. */
   async function report(connected: boolean): Promise<void> {
     agent.capacity = displayCapacity(connected);
     agent.send(agent.capacity);
@@ -209,7 +209,7 @@ describeDatabases('what a display attached to a host shows', (databases) => {
       await launches(nth);
       const { looks } = sessions;
       sessions.end(0);
-      // A report before the last end is counted would be followed by a wait of 2 s.
+      // Wait until the last end is counted; otherwise the report would be followed by a wait of 2 s.
       await expect.poll(() => sessions.looks).toBeGreaterThan(looks);
       if (nth < 6) await waits(2_000 * 2 ** (nth - 1));
       await pass(2_000 * 2 ** (nth - 1));

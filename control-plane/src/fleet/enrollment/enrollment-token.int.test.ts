@@ -52,7 +52,7 @@ describeDatabases('enrollment', (databases) => {
     await expect.poll(() => world.fleet.links.has(agent.options.nodeName)).toBe(false);
     world.handlers.calls.length = 0;
   };
-  /** The bytes of a refused upgrade, without the parts that differ between any two answers. */
+  /** The bytes of the answer to a refused upgrade, without the parts that differ in every answer. */
   const answerTo = async (headers: Record<string, string>): Promise<string> => {
     const { hostname, port } = new URL(world.url);
     const socket = connect(Number(port), hostname);
@@ -199,7 +199,7 @@ describeDatabases('enrollment', (databases) => {
     const second = agentFor('render-1', { token: minted.token, enrollId: enrollId() });
     expect(await ready(second)).toBe(hostId);
     await gone(second);
-    // Until the new secret has been used the old one is good: the answer might have been lost.
+    // The old secret stays valid until the new one is used, because the answer with the new one may have been lost.
     await ready(first);
     await gone(first);
     await ready(second);
@@ -207,7 +207,7 @@ describeDatabases('enrollment', (databases) => {
     expect(await refused(first)).toBe(401);
     expect(await hosts()).toHaveLength(1);
     expect((await tokens()).find((item) => item.id === minted.id)).toMatchObject({ host_id: hostId });
-    // The token that was refused for the name was not bound by that.
+    // The refusal has not bound the token to the other name.
     await ready(agentFor('render-9', { token: anyToken.token, enrollId: enrollId() }));
   });
 
@@ -225,7 +225,7 @@ describeDatabases('enrollment', (databases) => {
   });
 
   test('every invalid credential gets the same 401, byte for byte', async () => {
-    // Names of their own: each may be guessed at ten times a minute.
+    // Separate names, because each name allows ten guesses per minute.
     const [known, other] = [
       agentFor('guessed-1', { token: FIXED_TOKEN }),
       agentFor('guessed-2', { token: FIXED_TOKEN }),

@@ -24,7 +24,7 @@ describeDatabases('the host status machine, row by row', (databases) => {
   const uncordon = (id: string) => world.call('POST', `/v1/hosts/${id}/uncordon`);
   const becomes = (id: string, wanted: string) => expect.poll(() => status(id)).toBe(wanted);
 
-  /** A host with a GPU, a VRAM sample and a restart under way: everything that a registration has to clear. */
+  /** A host with a GPU, a VRAM sample and a pending restart, which a registration must reset. */
   async function busyHost(): Promise<[FakeAgent, string]> {
     const agent = world.agent('hosta', { capacity: gpuCapacity(1) });
     const id = await world.ready(agent);
@@ -36,7 +36,7 @@ describeDatabases('the host status machine, row by row', (databases) => {
     return [agent, id];
   }
 
-  /** The same host again, which says nothing beyond its registration. */
+  /** The same host connects again and sends only its registration. */
   async function registersAgain(agent: FakeAgent): Promise<FakeAgent> {
     const again = world.agent('hosta', {
       credential: { secret: agent.secret as string },

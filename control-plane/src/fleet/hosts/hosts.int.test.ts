@@ -33,7 +33,7 @@ describeDatabases('hosts and enrollment tokens of administrators', (databases) =
     await expect.poll(async () => (await read(id)).status).toBe('offline');
   };
   const read = async (id: string): Promise<HostItem> => (await world.call('GET', `/v1/hosts/${id}`)).body;
-  /** What an instant of this moment looks like in an answer. */
+  /** The current time in the form of API answers. */
   const now = (laterMs = 0) => new Date(clock.nowMs() + laterMs).toISOString();
   const actions = () => world.audit.filter((entry) => entry.actorUserId !== null);
 

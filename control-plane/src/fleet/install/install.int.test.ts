@@ -143,7 +143,7 @@ describe('the line of an enrollment token', () => {
   });
 });
 
-/** The machine that runs the tests has an own user for them, or no sudo at all. */
+/** Replace sudo, because the machine that runs the tests may have a separate user for them, or no sudo. */
 const withoutSudo = (command: string) => command.replace('| sudo SERVICE', '| env SERVICE');
 
 async function pairOfSomebodyElse(): Promise<{ key: string; cert: string }> {

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { describeDatabases } from '../../testing/index.ts';
 import { type FleetWorld, openFleetWorld } from '../testing/world.ts';
 
-/** The 20 s of silence after which a link counts as lost take a second. */
+/** Speed of the clock: the 20 s of silence after which a link counts as lost take one second. */
 const SPEED = 20;
 
 describeDatabases('a network that breaks between agent and control plane', (databases) => {
@@ -34,7 +34,7 @@ describeDatabases('a network that breaks between agent and control plane', (data
     relay.loseConnections();
     await expect.poll(() => world.handlers.calls).toContain(`linkLost ${hostId}`);
     await expect.poll(status).toBe('offline');
-    // The agent has not noticed the failure: it still writes into the dead connection.
+    // The agent has not detected the failure; it still writes into the dead connection.
     expect(agent.isOpen).toBe(true);
     world.handlers.calls.length = 0;
     const again = agentFor({ credential: { secret: agent.secret! } });

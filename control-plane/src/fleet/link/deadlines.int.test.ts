@@ -23,7 +23,7 @@ describeSqlite('deadlines of agent links', (databases) => {
   test('no register for 15 s: 4408', async () => {
     const agent = agentFor('hosta');
     await agent.open();
-    // The upgrade is answered before the link exists on the other side.
+    // Wait, because the upgrade is answered before the service has created the link.
     await expect.poll(() => world.fleet.links.has('hosta')).toBe(true);
     await clock.pass(14_900);
     expect(agent.isOpen).toBe(true);
@@ -35,7 +35,7 @@ describeSqlite('deadlines of agent links', (databases) => {
     const agent = agentFor('hosta', { silentAfterRegistered: true });
     const { host_id } = await agent.connect();
     await clock.pass(10_000);
-    // Signs of life do not replace it.
+    // Heartbeats do not replace the missing message.
     await agent.heard();
     await clock.pass(4_900);
     expect(agent.isOpen).toBe(true);
@@ -69,7 +69,7 @@ describeSqlite('deadlines of agent links', (databases) => {
     const read = agent.heard().then(() => {
       isRead = true;
     });
-    // Enough turns of the event loop to read all of it, if nothing held it back.
+    // Enough turns of the event loop to read everything, if the service did not pause the socket.
     for (let turn = 0; turn < 600; turn += 1) await other.heard();
     expect(isRead).toBe(false);
     await clock.pass(1_000);

@@ -24,7 +24,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Lines that are written without the level debug. */
+/** Log lines above the level debug. */
 const lines = () => app.log.map((line) => JSON.parse(line)).filter(({ level }) => level !== 'debug');
 
 test('a host that connects, sends errors and disconnects as fast as it can does not fill the disk, and others are logged', async () => {
@@ -57,7 +57,7 @@ test('a host that connects, sends errors and disconnects as fast as it can does 
     .poll(() => app.log.filter((line) => line.includes('agent.registered')).length)
     .toBe(VISITS + 1);
   const said = lines().slice(before);
-  // Once by its name and once by its id, each with a final line about the suppressed ones.
+  // The limit applies once to the host's name and once to its id, each with a final line about suppressed lines.
   expect(said.length).toBeLessThanOrEqual(2 * 121);
   expect(said.filter(({ event }) => event === 'agent.lines_left_out').length).toBeGreaterThan(0);
 
@@ -75,7 +75,7 @@ test('reports that the database refuses fill no disk either', async () => {
   const host = new FakeAgent({ url, nodeName: 'refused', credential: { token: TOKEN }, heartbeatMs: 0 });
   await host.connect();
   const { db } = app.plane.platform.database;
-  // In place of values that only some databases refuse.
+  // Hide the table to make the writes fail with every database.
   await db.schema.alterTable('installed_images').renameTo('hidden_images').execute();
   for (let n = 0; n < REPORTS; n += 1)
     host.report({ type: 'image_state', image_id: `x${n}`, version: '1', state: 'ready' });

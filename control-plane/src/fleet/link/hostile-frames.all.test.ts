@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { describeDatabases } from '../../testing/index.ts';
 import { FIXED_TOKEN, type FleetWorld, openFleetWorld } from '../testing/world.ts';
 
-/** What this side may say about hostile frames: no other code ever shows. */
+/** Close codes that hostile frames may cause; no other code may occur. */
 const ALLOWED = new Set<number>([
   AGENT_CLOSE.binary_frame,
   AGENT_CLOSE.frame_too_large,
@@ -14,7 +14,7 @@ const ALLOWED = new Set<number>([
   AGENT_CLOSE.flooded,
 ]);
 
-/** 12 MB of reports come in at most 64 KiB in a turn of the service. */
+/** Turns of the event loop that are needed for 12 MB of reports, at most 64 KiB per turn. */
 const TURNS = 300;
 
 const sessionId = randomUUID();
@@ -42,7 +42,7 @@ const VALID = [
   { type: 'from_the_future', id: randomUUID() },
 ].map((message) => encodeAgentFrame(message as never));
 
-/** A valid frame that was cut, had bytes replaced, or is nothing that was ever valid. */
+/** A valid frame that was cut or had bytes replaced, or random bytes. */
 const hostile = fc.oneof(
   fc.tuple(fc.constantFrom(...VALID), fc.nat(400)).map(([frame, at]) => Buffer.from(frame.slice(0, at))),
   fc
@@ -109,7 +109,7 @@ describeDatabases('hostile frames on /agent/ws', (databases) => {
       }),
       { numRuns: 20 },
     );
-    // The service still answers others.
+    // The service still answers other agents.
     const bystander = fresh();
     await bystander.connect();
     bystander.heartbeat();
@@ -181,7 +181,7 @@ describeDatabases('hostile frames on /agent/ws', (databases) => {
       release = resolve;
     });
     world.handlers.onState = () => away;
-    // Fewer than the messages that may wait, and more than the bytes.
+    // Fewer messages than may wait, but more bytes.
     const app_log_tail = 'x'.repeat(60_000);
     for (let count = 0; count < 200; count += 1) agent.reportState(randomUUID(), 'stopped', { app_log_tail });
     agent.heartbeat({ ts: 4_711 });
@@ -191,7 +191,8 @@ describeDatabases('hostile frames on /agent/ws', (databases) => {
       .then(() => {
         heard = true;
       });
-    // Enough turns of the event loop to read all of it, if nothing held it back; other hosts are handled meanwhile.
+    // Enough turns of the event loop to read everything, if the service did not pause the socket. Other hosts are
+    // served meanwhile.
     for (let ts = 1; ts <= TURNS; ts += 1) {
       other.heartbeat({ ts });
       await other.waitFor('heartbeat_ack', ({ echo }) => echo === ts);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type QueueSocket, SendQueue } from './send-queue.ts';
 
-/** A socket whose far end reads when the test says so. */
+/** A socket whose peer reads only when the test requests it. */
 class SlowSocket implements QueueSocket {
   readonly frames: Buffer[] = [];
   #sent: (() => void)[] = [];

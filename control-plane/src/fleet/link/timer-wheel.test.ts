@@ -52,7 +52,7 @@ describe('the timer wheel', () => {
   test('a suspended process catches up in order', async () => {
     const clock = new ManualClock();
     const order: string[] = [];
-    // Time jumps between two ticks, as after a stop signal.
+    // The time jumps between two ticks, like after SIGSTOP and SIGCONT.
     let now = 0;
     const stopped = {
       nowMs: () => now,

@@ -83,10 +83,10 @@ describeDatabases('the upgrade of /agent/ws', (databases) => {
     const held = await refusal(WRONG_SECRET);
     expect([held.status, held.code]).toEqual([429, 'rate_limited']);
     expect(Number(held.headers['retry-after'])).toBeGreaterThan(50);
-    // A token waits too, even the right one. Other names of the address are looked at.
+    // Enrollment tokens are refused too, even the right one. Other names from this address are still checked.
     expect((await refusal({ ...NODE, Authorization: `Enroll ${FIXED_TOKEN}` })).status).toBe(429);
     expect((await refusal({ ...WRONG_SECRET, 'X-Service-Node': 'render-2' })).status).toBe(401);
-    // Checks that come before the rate limit still answer first.
+    // Checks before the rate limit still give their own answers.
     expect((await refusal({ ...WRONG_SECRET, Origin: 'https://evil.test' })).status).toBe(403);
     expect((await plainRequest(WRONG_SECRET)).status).toBe(400);
   });
@@ -120,7 +120,7 @@ describeDatabases('the upgrade of /agent/ws', (databases) => {
     const agent = await enroll('render-1');
     const refused = await refusal({ ...NODE, Authorization: `Enroll ${FIXED_TOKEN}` });
     expect([refused.status, refused.code]).toEqual([409, 'conflict']);
-    // A caller without a token does not learn that the name is there.
+    // A caller without a valid token cannot find out that the name exists.
     expect((await refusal({ ...NODE, Authorization: 'Enroll not-a-token-of-ours' })).status).toBe(401);
     await agent.close();
   });

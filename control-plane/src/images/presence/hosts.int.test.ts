@@ -194,7 +194,7 @@ describeDatabases('images on hosts', (databases) => {
         await offer('1');
         await install();
         await ordered(agent, 1);
-        // The wait begins with the answer.
+        // The wait begins when the answer is handled.
         await agent.heard();
         const waits = [30, 60, 120];
         for (const [n, secs] of waits.entries()) {
@@ -258,7 +258,7 @@ describeDatabases('images on hosts', (databases) => {
     expect(await runs(agent)).toEqual([['pending', 'event']]);
     const { db } = world.plane.platform.database;
     await db.deleteFrom('job_runs').where('host_id', '=', agent.hostId).execute();
-    // The same report again, and the same process.
+    // Repeat the report and reconnect the same agent process.
     agent.reportImage(id, '1', { state: 'ready', bytes: 5 });
     await agent.drop();
     await world.offline(agent);

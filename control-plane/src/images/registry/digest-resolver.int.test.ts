@@ -20,7 +20,7 @@ const MANIFEST = `/v2/${NAME}/manifests/1.4`;
 const BYTES = ociManifest('retro');
 
 let registry: FakeRegistry;
-/** A server of the inner network that the operator did not name. */
+/** A server in the private network that the operator did not name. */
 let inner: Server;
 let innerHits: string[];
 let innerOrigin: string;

@@ -11,7 +11,7 @@ describeDatabases('an image of a real registry', (databases) => {
   let registry: DebianRegistry;
   let world: SessionsWorld;
   let agent: FakeAgent;
-  /** Progress that the host reported, in per cent. */
+  /** Progress that the host reported, in percent. */
   const progress: number[] = [];
   beforeAll(async () => {
     [catalog, registry] = await Promise.all([startFakeRegistry(), startDebianRegistry()]);
@@ -31,7 +31,7 @@ describeDatabases('an image of a real registry', (databases) => {
     await catalog.close();
   });
 
-  /** What an agent does, without an engine: fetches all parts by their digests. */
+  /** Acts like an agent without a container engine: fetches all parts of an image by their digests. */
   async function pull({
     image_id,
     version,
@@ -64,7 +64,7 @@ describeDatabases('an image of a real registry', (databases) => {
       },
       `the host shows ${JSON.stringify(wanted)}`,
     );
-  /** Pushes a version and offers it in the catalog. @returns its name by digest */
+  /** Pushes a version and adds it to the catalog. @returns its name with digest */
   async function release(version: string): Promise<string> {
     const digest = await registry.push('example/retro', version, `content of ${version}`);
     catalog.images = [

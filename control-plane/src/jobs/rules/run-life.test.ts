@@ -16,7 +16,7 @@ const run = (more: Partial<Parameters<typeof planFollowing>[0]> = {}) => ({
   ...{ trigger: 'schedule' as const, attempt: 1, actor_user_id: null, params: '{"a":1}', rerun: 0 as const },
   ...more,
 });
-/** Opens three hours from now. */
+/** A window that opens three hours from now. */
 const LATER: Window = { startSecs: 15 * 3_600, endSecs: 16 * 3_600, days: [], zone: 'UTC' };
 
 describe('a report', () => {

@@ -125,7 +125,7 @@ describe('across a change of the clocks (Berlin: 2026-03-29 02:00 to 03:00, 2026
   });
 
   test('in a zone whose clocks change by half an hour', () => {
-    // Lord Howe Island: 2026-04-05 02:00 (+11) back to 01:30 (+10:30).
+    // Lord Howe Island: 2026-04-05 02:00 (+11) is set back to 01:30 (+10:30).
     const howe = window('01:45', '01:50', { zone: 'Australia/Lord_Howe' });
     expect(iso(moveIntoWindow(howe, at('2026-04-04T14:55:00Z')))).toBe('2026-04-04T15:15:00.000Z');
   });
@@ -160,7 +160,7 @@ test('the first instant of a window is in it, and none before is', () => {
         expect(foundMs).toBeGreaterThanOrEqual(fromMs);
         expect(isInWindow(given, foundMs)).toBe(true);
         if (foundMs > fromMs) expect(isInWindow(given, foundMs - 1)).toBe(false);
-        // Windows are at least a second long; a step of it over a week would take seconds.
+        // Windows are at least a second long, but checking a week in steps of one second would take too long.
         const stepMs = Math.max(SECOND_MS, Math.floor((foundMs - fromMs) / 200));
         for (let ms = fromMs; ms < foundMs; ms += stepMs) expect(isInWindow(given, ms)).toBe(false);
       },

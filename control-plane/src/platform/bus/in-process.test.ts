@@ -16,7 +16,7 @@ function openBus(): BusUnderTest {
     near: bus,
     far: bus,
     log,
-    // Microtasks run before it.
+    // All microtasks run before setImmediate.
     settled: () => new Promise(setImmediate),
     pass: (ms) => clock.pass(ms),
     close: () => bus.close(),

@@ -38,7 +38,7 @@ describe('the bus of several replicas', () => {
           await passed(near, far);
           await passed(far, near);
         },
-        // The machine's clock goes on by itself.
+        // Nothing to do, because the real clock is used.
         pass: async () => undefined,
         async close() {
           await near.close();
@@ -80,7 +80,7 @@ describe('the bus of several replicas', () => {
       await expect.poll(() => log.filter((line) => line.includes('bus.lost')).length).toBe(2);
       near.publish(numbers, 'a', 1);
       expect(await near.request(halves, 'near', 8, 100)).toEqual({ kind: 'reply', reply: 4 });
-      // Not "no_responder": the host behind it may be connected.
+      // The result must not be "no_responder", because the host may be connected to the other replica.
       expect(await near.request(halves, 'far', 8, 100)).toEqual({ kind: 'not_sent' });
       expect(heard).toEqual([['near', 1]]);
       expect(gaps).toBe(0);

@@ -226,7 +226,7 @@ describe('configuration from the environment', () => {
     expect(loadConfig(set).discovery).toEqual({
       ...{ scanInterval: { everyMs: null }, storeLookup: false, providers: ['steam', 'gog'] },
     });
-    // Times of runs are whole milliseconds.
+    // Durations are whole milliseconds, so shorter ones become 1.
     for (const text of ['1ns', '100us'])
       expect(loadConfig({ SERVICE_LIBRARY_SCAN_INTERVAL: text }).discovery.scanInterval).toEqual({
         everyMs: 1,

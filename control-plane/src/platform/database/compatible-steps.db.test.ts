@@ -13,8 +13,8 @@ const OPTIONAL: Column = { dataType: 'integer', isNullable: true, hasDefaultValu
 const REQUIRED: Column = { ...OPTIONAL, isNullable: false };
 
 /**
- * Changes of a schema that break the release before it, whose replicas go on while others are upgraded
- * (docs/backup.md). A step that takes something away comes one release after the last use of it.
+ * Schema changes that break the previous release, whose replicas keep running while others are upgraded
+ * (docs/backup.md). A step may remove something only one release after its last use.
  */
 function breaks(before: Shape, after: Shape): string[] {
   const found: string[] = [];

@@ -115,7 +115,7 @@ describeDatabases('the database', (databases) => {
       for (const table of ['leases', 'instance_settings'] as const)
         await database.db.schema.alterTable(table).addColumn(name, 'text').execute();
     };
-    /** As many at once as the pool has connections, twice. */
+    /** Runs the work 20 times concurrently, which is the number of connections in the pool. */
     const manyTimes = (work: () => Promise<unknown>) => Promise.all(Array.from({ length: 20 }, work));
 
     test('breaks no statement that reads every column', async () => {

@@ -5,23 +5,23 @@ import { ManualClock } from '../../testing/index.ts';
 import { createFetcher, type FetchPolicy, FetchRefused, PUBLIC_INTERNET } from './guarded-fetch.ts';
 
 const CAP = 256 * 1024;
-/** What every server here answers. */
+/** Body of the answers of all servers in this file. */
 const CONTENT = Buffer.from('some bytes');
-/** Stands for a public server in these tests; every other loopback address must not be reached. */
+/** Acts as a public server in these tests; the fetcher must not connect to any other loopback address. */
 const PUBLIC = '127.0.0.1';
 const INNER = '127.0.0.2';
 
 let port: number;
 let publicServer: Server;
 let innerServer: Server;
-/** What reached the server on the inner address. */
+/** Requests that reached the server on the private address. */
 let innerHits: string[];
-/** Names of these tests, and what each look-up of them answers, in turn; the last one stays. */
+/** Host names of these tests with the results of their look-ups, in order; the last result is repeated. */
 let names: Map<string, string[][]>;
 let answer: RequestListener;
 let clock: ManualClock;
 
-/** A resolver that may change its mind between two questions. */
+/** A resolver that can give different results for the same name. */
 const lookup: LookupFunction = (hostname, _options, done) => {
   const answers = names.get(hostname) ?? [];
   const addresses = (answers.length > 1 ? answers.shift() : answers[0]) ?? [];
@@ -68,7 +68,7 @@ beforeEach(() => {
 afterEach(() => expect(innerHits).toEqual([]));
 
 describe('an address that leads inside is refused, however it is spelled', () => {
-  /** Loopback, private and reserved hosts; each dials the port of the servers here. */
+  /** Loopback, private and reserved hosts; each one is used with the port of the servers in this file. */
   const SPELLINGS = [
     ...['127.0.0.1', '127.0.0.2', '127.1', '127.0.1', '127.0.0.1.', '0', '0.0.0.0', '0x0', '00'],
     ...['2130706433', '2130706434', '0x7f000001', '0x7F000002', '0x7f.0.0.1', '0x7f.1', '0177.0.0.1'],
@@ -216,7 +216,7 @@ describe('redirects', () => {
 });
 
 describe('30 seconds', () => {
-  /** Resolves once the server has the request. */
+  /** Resolves when the server has received the request. */
   const arrived = (then: (response: Parameters<RequestListener>[1]) => void) =>
     new Promise<void>((resolve) => {
       answer = (_request, response) => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { BatchQueue } from './batch-queue.ts';
 
-/** Adds numbers, and ends each batch only when asked. */
+/** A queue of numbers whose batches end only when the test ends them. */
 function setUp() {
   const batches: number[][] = [];
   const ends: (() => void)[] = [];

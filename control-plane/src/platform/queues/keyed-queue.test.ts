@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createKeyedQueue } from './keyed-queue.ts';
 
-/** Work that ends when told to. */
+/** Work that ends when the test ends it. */
 function work(log: string[], name: string) {
   let end = (_failed: boolean): void => undefined;
   const ended = new Promise<string>((resolve, reject) => {

@@ -15,7 +15,7 @@ const rung = (fields: Partial<StreamProfile> = {}): StreamProfile => ({
   ...(SHIPPED_RUNGS.find(({ id }) => id === '1080p60-h264') as StreamProfile),
   ...fields,
 });
-/** Measures nothing, decodes nothing but H.264. */
+/** A client without measurements that only decodes H.264. */
 const UNMEASURED: ClientProbe = {
   bandwidth_kbps: null,
   rtt_ms: null,
@@ -37,7 +37,7 @@ const facts = (measured: ClientProbe | null, failures: ClientFailure[] = []): Cl
 const codes = ({ eligibility, reasons }: Rating) => [eligibility, ...reasons.map(({ code }) => code)];
 
 describe('the verdict on a rung', () => {
-  // 1080p60-h264 asks for 9600 kbit/s, recommends 12000, and needs 1080 lines.
+  // 1080p60-h264 requires 9600 kbit/s, recommends 12000, and needs a decoder for 1080 lines.
   const fast = { high_refresh_display: 'required', fps: 120 } as const;
   test.each<[string, Partial<StreamProfile>, ClientProbe | null, string[]]>([
     ['without a probe', {}, null, ['eligible']],

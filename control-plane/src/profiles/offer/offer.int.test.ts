@@ -25,7 +25,7 @@ const GOOD = {
 describeDatabases('what a person is offered', (databases) => {
   let app: TestApp;
   let world: ProfileWorld;
-  /** A person of this test alone. */
+  /** A person that only this test uses. */
   let carol: Person;
   beforeAll(async () => {
     app = await createTestApp(await databases.fresh());
@@ -37,7 +37,7 @@ describeDatabases('what a person is offered', (databases) => {
     carol = await app.addPerson(`carol-${app.plane.platform.random.uuid()}`);
   });
 
-  /** Writes a device that was seen now, with what it measured `ageDays` ago. */
+  /** Stores a device that was seen now, with capabilities that were measured `ageDays` ago. */
   async function device(capabilities: object | null, { ageDays = 0, person = carol } = {}): Promise<string> {
     const { database, random } = app.plane.platform;
     const now = app.clock.nowMs();

@@ -226,7 +226,7 @@ describeDatabases('captures of a running session', (databases) => {
   test('a result that decompresses to much more is passed on unchanged', async () => {
     agent.behaviour.capture = null;
     const { body } = await post({ kind: 'log_tail' });
-    // Claims to be small; a mebibyte of zeros takes about a kilobyte.
+    // Compressed data that could expand to a very large text.
     const data = 'H4sIAAAAAAAA/'.padEnd(300_000, 'A');
     agent.report({
       type: 'session_trace_event',

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type Answer, describeDatabases, type Person } from '../../testing/index.ts';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
 
-/** The launch size of these tests: 1920×1080. What is recommended depends on the host. */
+/** Requests a profile, so that the launch size is 1920×1080; the recommended profile would depend on the host. */
 const LAUNCHED = { profile_id: '1080p60' };
 const RUNG = { stream_width: 1280, stream_height: 720 };
 

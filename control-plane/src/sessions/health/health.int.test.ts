@@ -10,7 +10,7 @@ import { describeDatabases } from '../../testing/index.ts';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
 
 const EVERY_MS = 5 * SECOND_MS;
-/** Floor of the host in these tests. */
+/** Bitrate floor of the host in these tests, kbit/s. */
 const FLOOR = 2_000;
 const AT_FLOOR: AgentMetrics = { abr_setpoint_kbps: FLOOR };
 const ABOVE: AgentMetrics = { abr_setpoint_kbps: FLOOR + 1 };
@@ -46,7 +46,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     ...more,
   });
 
-  /** A sample every five seconds for so long; the first one at once, where nothing was measured before. */
+  /** Sends a sample every five seconds for this time. */
   async function measured(seconds: number, metrics = AT_FLOOR, more: Partial<SessionMetrics> = {}) {
     for (let left = seconds * SECOND_MS; left > 0; left -= EVERY_MS) {
       await world.clock.pass(EVERY_MS);
@@ -149,7 +149,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
           },
         },
       ]);
-    // Late samples, and the host's report of the stop: only its log is stored.
+    // Late samples and the host's report of the stop change only the stored log.
     await measured(10);
     agent.reportState(session.id, 'failed', {
       error: 'the app was killed',
@@ -345,7 +345,8 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
       agent.send(sample(AT_FLOOR));
       await agent.heard();
     }
-    // 200 s at the floor: samples of the other host did not interrupt it, and its viewers did not count.
+    // 200 s at the floor: samples of the other host have not interrupted this time, and viewers of the other host were
+    // not counted.
     expect(await shown()).toMatchObject({ state: 'running', health_state: 'abr_at_floor' });
   });
 

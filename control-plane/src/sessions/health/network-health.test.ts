@@ -13,17 +13,17 @@ const EVERY_S = 5;
 const LAUNCH = 8_000;
 const FLOOR = 2_000;
 
-/** A viewer watches all the time, unless a test says otherwise. */
+/** A sample with a viewer that has watched all the time, unless `over` changes this. */
 const sampled = (over: Partial<RateSample> = {}): RateSample => {
   return { setpointKbps: FLOOR, floorKbps: FLOOR, launchKbps: LAUNCH, watchedSinceMs: 0, ...over };
 };
 const ABOVE = sampled({ setpointKbps: FLOOR + 1 });
 
-/** What is known after these samples, one every five seconds from instant 0 on. */
+/** The verdict after these samples, one every five seconds from time 0 on. */
 function after(samples: readonly RateSample[], before = NOTHING_KNOWN): NetworkHealth {
   return samples.reduce((health, sample, n) => judgeSample(health, sample, n * EVERY_S * S), before);
 }
-/** Samples over so many seconds; the first one begins the count, and measures no time itself. */
+/** Samples over this number of seconds. The first sample only starts the measurement. */
 const over = (seconds: number, sample = sampled()): RateSample[] =>
   Array.from({ length: seconds / EVERY_S + 1 }, () => sample);
 
@@ -59,7 +59,7 @@ describe('a setpoint that stays at the floor', () => {
 
   test('of the 180 s only those count in which a viewer was connected', () => {
     const alone = over(60, sampled({ watchedSinceMs: null }));
-    // Connected at the last of these samples: 175 s, then 180.
+    // Watched time at the last samples: first 175 s, then 180 s.
     const watched = over(175, sampled({ watchedSinceMs: 60 * S }));
     expect(after([...alone.slice(0, -1), ...watched]).state).toBe('abr_at_floor');
     expect(after([...alone.slice(0, -1), ...watched, sampled({ watchedSinceMs: 60 * S })]).state).toBe(
@@ -68,7 +68,7 @@ describe('a setpoint that stays at the floor', () => {
   });
 
   test('a viewer who came between two samples counts from then on', () => {
-    // At the floor from 0 on, watched from 2 s on: 178 s at 180 s, 183 at 185.
+    // At the floor from 0 s on and watched from 2 s on: at 180 s the watched time is 178 s, at 185 s it is 183 s.
     const late = sampled({ watchedSinceMs: 2 * S });
     expect(after(over(180, late)).state).toBe('abr_at_floor');
     expect(after(over(185, late)).state).toBe('unsustainable');
@@ -111,18 +111,18 @@ describe('a gap between two samples', () => {
 
 describe('any samples at any times', () => {
   const ORDER = [null, 'healthy', 'network_degrading', 'abr_at_floor', 'unsustainable'] as const;
-  /** Nearly always the first, so that runs at the floor become long enough for every state. */
+  /** Nearly always uses `usual`, so that runs at the floor become long enough for every state. */
   const mostly = <T>(usual: fc.Arbitrary<T>, seldom: fc.Arbitrary<T>): fc.Arbitrary<T> =>
     fc.oneof({ weight: 60, arbitrary: usual }, { weight: 1, arbitrary: seldom });
   const step = fc.record({
-    /** Since the sample before. */
+    /** Time since the sample before. */
     ms: mostly(fc.integer({ min: 0, max: MAX_SAMPLE_GAP_MS }), fc.integer({ min: 0, max: 40 * S })),
     setpointKbps: mostly<number | null>(
       fc.integer({ min: 0, max: FLOOR }),
       fc.constantFrom(null, FLOOR + 1, LAUNCH, Number.MAX_VALUE),
     ),
     floorKbps: mostly<number | null>(fc.constant(FLOOR), fc.constantFrom(null, 0, Number.MAX_VALUE)),
-    /** How long before this sample a viewer connected; null: none is there. */
+    /** Time since the viewer connected; null: no viewer is connected. */
     watchedForMs: fc.constantFrom(null, 0, 1 * S, 4 * S, 1_000 * S, 1_000 * S),
   });
 
@@ -133,7 +133,7 @@ describe('any samples at any times', () => {
     isMeasured: boolean;
     watchedSinceMs: number | null;
   }
-  /** Time at the floor without a break up to the last sample, and the watched part of it, in milliseconds. */
+  /** Time at the floor without interruption up to the last sample, and the watched part of it, in milliseconds. */
   function proved(told: readonly Told[]): { forMs: number; watchedMs: number } {
     let forMs = 0;
     let watchedMs = 0;

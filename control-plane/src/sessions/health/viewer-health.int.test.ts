@@ -18,7 +18,7 @@ describeDatabases('health that follows from what viewers report', (databases) =>
   let world: SessionsWorld;
   let agent: FakeAgent;
   let app: string;
-  /** Signed in from the device `laptop`, which decodes AV1. */
+  /** A person who is signed in on the device `laptop`, which decodes AV1. */
   let alice: Person;
   let people = 0;
   beforeAll(async () => {
@@ -64,7 +64,7 @@ describeDatabases('health that follows from what viewers report', (databases) =>
   };
 
   type More = { device_key?: string; client_health_reason?: string };
-  /** What a player posts: five seconds every five seconds. */
+  /** Posts like a player: five seconds every five seconds. */
   async function watched(
     session: Session,
     seconds: number,
@@ -230,7 +230,7 @@ describeDatabases('health that follows from what viewers report', (databases) =>
           { eligibility: 'eligible' },
         ],
       });
-      // Another device of the same person decodes it, and another person's does too.
+      // Another device of the same person still gets AV1, and so does another person's device.
       const phone = await signIn(world, alice.username, 'phone');
       await probed('phone', phone);
       expect(await launched(phone)).toMatchObject({ stream_profile_id: BEST });
@@ -256,7 +256,7 @@ describeDatabases('health that follows from what viewers report', (databases) =>
       await watched(first, 301, 'smooth');
       expect(await failures()).toHaveLength(1);
       await stopped(first);
-      // A launch that names a codec gets it.
+      // A launch that names a codec gets this codec.
       const second = await launched(alice, { stream: { codec: 'av1' } });
       expect(second.stream_profile_id).toBe(BEST);
       await watched(second, 299, 'smooth');

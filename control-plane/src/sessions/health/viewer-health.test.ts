@@ -17,7 +17,7 @@ const PRESENTATION = 'client_presentation_degrading';
 
 type Run = readonly [health: ClientHealth, seconds: number];
 
-/** What is known after these runs of one second each. */
+/** The state after these runs; each second is one report. */
 function after(runs: readonly Run[], before = UNWATCHED): ViewerHealth {
   let known = before;
   for (const [health, seconds] of runs)
@@ -25,7 +25,7 @@ function after(runs: readonly Run[], before = UNWATCHED): ViewerHealth {
       known = judgeSecond(known, { tsMs: (known.newestMs ?? 0) + S, health, reason: null }).health;
   return known;
 }
-/** A second so long after the newest known one. */
+/** A second that is `ms` later than the newest known second. */
 const next = (known: ViewerHealth, ms: number, health: ClientHealth = 'decode_degrading', reason = 'slow') =>
   judgeSecond(known, { tsMs: (known.newestMs ?? 0) + ms, health, reason });
 
@@ -217,7 +217,7 @@ describe('any seconds at any times', () => {
   const mostly = <T>(usual: fc.Arbitrary<T>, seldom: fc.Arbitrary<T>): fc.Arbitrary<T> =>
     fc.oneof({ weight: 40, arbitrary: usual }, { weight: 1, arbitrary: seldom });
   const second = fc.record({
-    /** After the second before. */
+    /** Time since the second before. */
     ms: mostly(fc.constantFrom(S, S, 900, 1_200), fc.integer({ min: -4 * MAX_REPEATED_MS, max: 60 * S })),
     health: mostly<ClientHealth>(
       fc.constantFrom<ClientHealth>('decode_degrading', 'decode_degrading', 'client_unsupported'),

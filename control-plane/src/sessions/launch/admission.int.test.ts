@@ -69,7 +69,7 @@ describeDatabases('the checks of a launch', (databases) => {
     const used = await given.world.slotsUsed(given.hostA);
     const homed = await given.world.app({ managed_home: true });
     const transaction = database.transaction.bind(database);
-    // Only that of the launch: sessions of other tests go on meanwhile.
+    // Count only the launch's transaction, because sessions of other tests continue meanwhile.
     const spy = vi.spyOn(database, 'transaction').mockImplementation((work) =>
       transaction(async (tx) => {
         const result = await work(tx);

@@ -4,7 +4,7 @@ import { aRung } from '../testing/test-rungs.ts';
 import { admitLocked, type LaunchFacts, type LockedFacts } from './admission.ts';
 import { type LaunchBody, PERSONAL_TERMS } from './stages.ts';
 
-/** The profile in force; null: none. */
+/** Id of the chosen profile; null: none was chosen. */
 const chosen = (...args: Parameters<typeof tryAdmit>) => admitted(...args).profile?.profile.id ?? null;
 
 const TILE = {

@@ -9,7 +9,7 @@ import { createLauncher } from './launch.ts';
 
 const LAUNCHERS = 50;
 const FLEET = { hosts: 200, slots: 20 };
-/** Slots of each launch: with 1 the fleet takes 4,000 launches. */
+/** Slots per launch: with 1 the fleet has room for 4,000 launches. */
 const DEMAND = process.env.FOOTLIGHT_LONG === '1' ? 1 : 10;
 const ROOM = (FLEET.hosts * FLEET.slots) / DEMAND;
 
@@ -31,7 +31,7 @@ describeDatabases('50 launchers on 200 hosts with 4,000 slots', (databases) => {
     await platform.database.db.updateTable('users').set({ max_concurrent_sessions: 10_000 }).execute();
     const body = { name: 'Drill', runtime_spec: { args: ['x'] }, default_encode_slots: DEMAND };
     appId = (await app.call(app.people.admin, 'POST', '/v1/apps', { body })).body.app.id;
-    // Without a driver: these hosts have no agents, so a start would fail.
+    // The launcher is used without a driver, because these hosts have no agents and a start would fail.
     const launcher = createLauncher(platform, {
       presence: { isReachable: async () => true },
       settings: createSettings(platform),
@@ -49,7 +49,7 @@ describeDatabases('50 launchers on 200 hosts with 4,000 slots', (databases) => {
   });
   afterAll(() => app.close());
 
-  /** All people launch concurrently, each one launch after the other, up to this number of launches. */
+  /** All people launch concurrently, each person one launch after another, up to this total number of launches. */
   async function launchAll(count: number): Promise<{ ids: string[]; codes: string[] }> {
     let left = count;
     const ids: string[] = [];

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { describeDatabases } from '../../testing/index.ts';
 import { openSessionsWorld, type SessionsWorld, slots } from '../testing/world.ts';
 
-/** Encodes 1080p60 for each of its four slots while apps draw. */
+/** Options of a host that encodes 1080p60 in each of its four slots while apps use the CPU. */
 const FAST = { capacity: softwareCapacity({ codec_throughput: { h264: { max_pixel_rate_mpix_s: 1_000 } } }) };
 
 describeDatabases('launch', (databases) => {

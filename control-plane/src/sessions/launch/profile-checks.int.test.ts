@@ -49,7 +49,7 @@ describeDatabases('the checks of the profile of a launch', (databases) => {
   });
 
   test('without a choice: the recommended profile, within the encoders of the hosts and the limits of the app', async () => {
-    // Each by a person of its own, below the quota.
+    // A new person for each launch, so that the quota is not reached.
     const profileOf = async (id: string) => {
       const answer = await launch({}, id, await given.world.addPerson(`player${randomUUID()}`));
       return answer.body.session.profile_id;

@@ -7,7 +7,7 @@ describeDatabases('a rung that changes between the first read of a launch and it
   const given = useLaunchWorld(databases);
   const { as, launch } = given;
 
-  /** Runs an effect after the reads of the launch, right before its transaction. */
+  /** Runs an effect after the reads of the launch, immediately before its transaction. */
   const justBefore = (happening: () => Promise<unknown>, request: Record<string, unknown>) =>
     beforeTransactionOf(given.world.plane.platform.database, () => launch(request), happening);
 

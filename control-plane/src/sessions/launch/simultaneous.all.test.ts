@@ -7,9 +7,11 @@ const LAUNCHES = 60;
 const SLOTS = 40;
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const ROUNDS = LONG ? 20 : 2;
-/** Until all of them are answered: 0.60 and 0.63 s on two cores that ran seven other jobs. */
+/**
+ * Time limit until all launches are answered. Measured: 0.60 and 0.63 s on two cores that also ran seven other jobs.
+ */
 const MAX_MS = 1_000;
-/** Sessions without a slot that their hosts keep reporting meanwhile: two of each person. */
+/** Sessions without a slot that their hosts report all the time: two per person. */
 const TALKED_ABOUT = 6;
 
 describeDatabases('60 launches at once by three people on 40 slots', (databases) => {
@@ -34,7 +36,7 @@ describe('60 launches at once on a Postgres of their own', () => {
         await world.close();
       }
     } finally {
-      // Throws with the statements of each deadlock.
+      // `stop` throws with the statements of each deadlock.
       await server.stop();
     }
   }, 240_000);
@@ -67,18 +69,18 @@ async function expectFortyOfSixty(world: SessionsWorld, round = 0): Promise<void
     agents.map(() => SLOTS / 4),
   );
   if (LONG) expect(tookMs).toBeLessThan(MAX_MS);
-  // The next round has the whole fleet for itself.
+  // Take the hosts offline, so that the next round uses only its own fleet.
   await Promise.all(agents.map((agent) => agent.drop()));
   await Promise.all(agents.map((agent) => world.offline(agent)));
 }
 
-/** Hosts report states and texts of their sessions and send heartbeats, as fast as these are taken. */
+/** Hosts report states and texts of their sessions and send heartbeats, as fast as the service handles them. */
 function goOnTalking(agents: readonly FakeAgent[], sessions: readonly string[]): { end(): Promise<void> } {
   let goesOn = true;
   const talks = agents.map(async (agent) => {
     const own = sessions.filter((id) => agent.sessions.has(id));
     for (let n = 0; goesOn; n++) {
-      // Twice each: two changes of one row in one transaction also lock what the row refers to.
+      // Two reports each, because two changes of one row in one transaction also lock the rows to which it refers.
       for (const detail of [`frame ${n}`, `frame ${n} again`])
         for (const id of own) agent.reportState(id, 'running', { detail });
       await agent.heard();

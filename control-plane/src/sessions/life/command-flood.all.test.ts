@@ -4,7 +4,7 @@ import { LOG_LINES_PER_MINUTE } from '../../platform/limits.ts';
 import { describeSqlite } from '../../testing/index.ts';
 import { openSessionsWorld, type SessionsWorld, slots } from '../testing/world.ts';
 
-/** More commands than one link lets wait for their acks. */
+/** More commands than a link allows to wait for acks. */
 const FLOOD = 2_100;
 
 describeSqlite('one person cannot use up the commands that may wait for a host', (databases) => {
@@ -40,7 +40,7 @@ describeSqlite('one person cannot use up the commands that may wait for a host',
       answers = Array.from({ length: FLOOD }, async () => {
         const { status } = await world.call(world.people.alice, 'PATCH', path, { body: { ui_scale: 1.5 } });
         statuses.push(status);
-        // The others wait for the host.
+        // The other eight requests wait for the host.
         if (statuses.length === FLOOD - 8) resolve();
       });
     });

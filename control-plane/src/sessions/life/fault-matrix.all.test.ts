@@ -9,8 +9,8 @@ import { eventually, openSessionsWorld, type SessionsWorld } from '../testing/wo
 type StepName = 'assign' | 'start' | 'report' | 'swap' | 'stop';
 
 /**
- * The reaction of the host. disconnects: the link breaks before the answer, and the same process comes back. dies:
- * another one does. stays away: nobody does.
+ * The reaction of the host. disconnects: the link breaks before the answer, and the same agent process reconnects.
+ * dies: another process reconnects. stays away: no process reconnects.
  */
 type Fault = 'refuses' | 'stays silent' | 'disconnects' | 'dies' | 'stays away';
 
@@ -39,7 +39,7 @@ const LOST: Partial<Session> = {
 const OLD_APP: Partial<Session> = { state: 'running', app_id: 'old', error_message: null, end_reason: null };
 const NO_ERROR = { error_message: null, failure_code: null };
 
-/** For each step and fault: how long it takes at most, in seconds, and how the session looks then. */
+/** For each step and fault: maximum duration in seconds, and the session afterwards. */
 const MATRIX: [StepName, Fault, number, Partial<Session>][] = [
   ['assign', 'refuses', 0, { state: 'failed', end_reason: 'assign_refused', failure_code: 'internal' }],
   ['assign', 'stays silent', 10, { state: 'failed', state_detail: 'assign timed out' }],
@@ -48,7 +48,7 @@ const MATRIX: [StepName, Fault, number, Partial<Session>][] = [
   ['assign', 'stays away', 750, LOST],
   ['start', 'refuses', 0, { state: 'failed', end_reason: 'start_refused', failure_code: 'internal' }],
   ['start', 'stays silent', 10, { state: 'failed', state_detail: 'start timed out' }],
-  // A prepared session is started once the host is back.
+  // A prepared session is started when the host reconnects.
   ['start', 'disconnects', 0, { state: 'running', error_message: null }],
   ['start', 'dies', 0, RESTARTED],
   ['start', 'stays away', 750, LOST],
@@ -72,7 +72,7 @@ const MATRIX: [StepName, Fault, number, Partial<Session>][] = [
 const rows =
   process.env.FOOTLIGHT_LONG === '1' ? MATRIX : MATRIX.filter(([, fault]) => fault !== 'stays away');
 
-/** Slots of the GPU that other sessions hold: a slot that is freed twice would show. */
+/** Slots of the GPU that other sessions use, so that a slot that is freed twice would be detected. */
 const OTHERS = 2;
 
 describeDatabases('a host that fails at a step', (databases) => {
@@ -103,7 +103,7 @@ describeDatabases('a host that fails at a step', (databases) => {
   });
   afterAll(() => world.close());
 
-  /** Sessions that hold slots of the same GPU and that another host keeps alive. */
+  /** Adds sessions that use slots of the same GPU and that another host keeps alive. */
   async function holdForOthers(): Promise<void> {
     const app = await world.app();
     const { db } = world.plane.platform.database;
@@ -118,14 +118,15 @@ describeDatabases('a host that fails at a step', (databases) => {
   }
 
   /**
-   * Arms the fault. The promise settles when the fault has happened, and when the host has left if the fault says so.
+   * Prepares the fault. The promise resolves when the fault has happened and, if the fault includes it, the host has
+   * disconnected.
    */
   function arm(step: StepName, fault: Fault): Promise<void> {
     return new Promise((resolve) => {
       agent.behaviour.answer = (command) => {
         if (command.type !== COMMAND[step]) return 'ok';
         if (step === 'report') agent.behaviour.launch = [];
-        // Its answer is sent before it disconnects.
+        // The answer is sent before the host disconnects.
         setImmediate(() => resolve(leave(fault)));
         if (step === 'report') return 'ok';
         return fault === 'refuses' ? { code: 'internal' } : 'silence';
@@ -144,7 +145,7 @@ describeDatabases('a host that fails at a step', (databases) => {
     await world.reconnect(agent);
   }
 
-  /** Takes the session as far as the step, where the host fails. */
+  /** Runs a session up to the step in which the host fails. */
   async function runInto(step: StepName, fault: Fault): Promise<{ id: string; old: string }> {
     const { alice } = world.people;
     const old = await world.app();
@@ -169,7 +170,7 @@ describeDatabases('a host that fails at a step', (databases) => {
       const { id, old } = await runInto(step, fault);
       const speaking = fault === 'stays silent' || fault === 'refuses' ? [agent, bystander] : [bystander];
       if (fault === 'disconnects' || fault === 'dies') await comeBack();
-      // Its answers are handled before time advances.
+      // Wait until the host's answers are handled, before the time advances.
       if (agent.isOpen) await agent.heard();
       await world.pass(withinSecs * 1_000, ...speaking);
       const wanted = { ...expected, ...(expected.app_id === 'old' && { app_id: old }) };
@@ -197,6 +198,6 @@ describeDatabases('a host that fails at a step', (databases) => {
   });
 });
 
-/** The state is the expected one, and its text has not come yet. */
+/** Whether the state is the expected one, but its text has not arrived yet. */
 const isOnItsWay = (now: Session, expected: Partial<Session>): boolean =>
   expected.state_detail !== undefined && now.state_detail !== expected.state_detail;

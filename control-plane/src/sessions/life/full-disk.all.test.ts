@@ -34,7 +34,7 @@ describe.runIf(canMountDisks)('the disk of the control plane is full', () => {
       '30',
     ]);
     expect((await world.launch(bob, app)).status).toBe(503);
-    // Events are not confirmed, and block nothing.
+    // Events are not confirmed, but block no other report.
     agent.report({
       type: 'session_trace_event',
       session_id: session.id,

@@ -99,7 +99,7 @@ describeDatabases('an agent that lies', (databases) => {
       await liar.connect();
     }
     const lines = world.log.slice(before).filter((line) => !line.includes('"level":"debug"'));
-    // A budget under the name of the host, and one under its id.
+    // The limit applies once to the host's name and once to its id.
     expect(lines.length).toBeLessThan(3 * LOG_LINES_PER_MINUTE);
     expect(liar.commands.length).toBeLessThanOrEqual(MAX_HOST_SESSIONS);
   });

@@ -9,7 +9,7 @@ const S = 1_000;
 
 type Reported = 'starting' | 'running' | 'stopping' | 'stopped' | 'failed';
 
-/** For each state: the state after each report of the session's own host. */
+/** For each stored state: the new state after each report of the session's own host. */
 const REPORTS: Record<SessionStateName, Record<Reported, SessionStateName>> = {
   // No report applies to a session without a host.
   pending: {
@@ -92,7 +92,7 @@ describeDatabases('the session machine, row by row', (databases) => {
   const failures = async (id: string) =>
     (await world.audit('session.failed')).filter(({ target_id }) => target_id === id);
 
-  /** A session of alice's that is in a state, with the slot that belongs to it. */
+  /** Creates a session of alice in this state, with its booked slot. */
   async function inState(state: SessionStateName): Promise<string> {
     const id = await addSession(world, {
       appId: app,
@@ -114,7 +114,10 @@ describeDatabases('the session machine, row by row', (databases) => {
     return id;
   }
 
-  /** Everything that the host reported was handled: an end is confirmed at once, and what came before it with it. */
+  /**
+   * Waits until everything that the host reported is handled. An end is confirmed at once, together with all earlier
+   * reports.
+   */
   async function handled(): Promise<void> {
     agent.reportState(randomUUID(), 'stopped');
     await eventually(() => (agent.unseen === 0 ? true : undefined), 'the reports were handled');
@@ -203,19 +206,19 @@ describeDatabases('the session machine, row by row', (databases) => {
       ['starting', 120, 'failed', 'start timed out', ['start_timed_out']],
       ['stopping', 120, 'stopped', 'stop timed out', []],
     ] as const)('%s over %i s: %s, "%s"', async (from, limit, to, state_detail, reasons) => {
-      // The limits begin again with a registration.
+      // The time limits start again with a registration.
       await agent.drop();
       await world.reconnect(agent);
       const id = await inState(from);
       if (from !== 'pending') agent.hold({ session_id: id, app_id: app, state: from });
       await world.pass((limit - 5) * S, agent);
-      // Nothing begins again for a row that has no host.
+      // A session without a host is not affected by the registration.
       if (from !== 'pending') expect((await row(id)).state).toBe(from);
       await world.pass(35 * S, agent);
       const now = await world.until(id, to);
       expect(now.state_detail).toBe(state_detail);
       expect(now.error_message === null).toBe(to === 'stopped');
-      // A host that goes on listing the session gets a stop for another reason.
+      // A host that still lists the session also gets stops with the reason unknown_session.
       const told = () => stops(id).flatMap(({ reason }) => (reason === 'unknown_session' ? [] : [reason]));
       await expect.poll(told).toEqual(reasons);
       expect(await world.slotsUsed(agent)).toBe(0);

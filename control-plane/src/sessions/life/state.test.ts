@@ -29,7 +29,7 @@ const facts = (state: SessionStateName, more: Partial<SessionFacts> = {}): Sessi
   ...more,
 });
 
-/** The state of the row once the step is applied. */
+/** The state of the row after the step. */
 function stateAfter(from: SessionFacts, step: Step): SessionStateName {
   if (step.kind === 'move') return step.to;
   return step.kind === 'end' ? step.ending.to : from.state;

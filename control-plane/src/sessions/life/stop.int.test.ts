@@ -74,7 +74,7 @@ describeDatabases('a stop of sessions', (databases) => {
     const { db } = world.plane.platform.database;
     const posted = await world.call(alice, 'POST', '/v1/me/devices', { body: { device_key: 'laptop' } });
     const deviceId = posted.body.device.id;
-    // Posting a measurement binds no token, so this session is launched from no device.
+    // Posting a measurement does not bind the token to a device, so this session is launched without a device.
     const other = await world.running(alice, await world.app());
     await db
       .updateTable('auth_tokens')

@@ -5,7 +5,7 @@ import type { Platform } from '../../platform/platform.ts';
 import { LiveSessions } from './live.ts';
 import { createTransitions } from './transitions.ts';
 
-/** A database in which another transaction changes the row between every reading and writing. */
+/** A database in which another transaction changes the row between each read and write. */
 function contended(): { platform: Platform; attempts: () => number } {
   let attempts = 0;
   const transaction = async () => {

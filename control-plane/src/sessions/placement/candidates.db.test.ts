@@ -54,12 +54,12 @@ describeDatabases('which GPU a launch may take', (databases) => {
     const answer = await world.call(world.people.admin, 'POST', '/v1/admin/placement/preview', { body });
     return answer.body;
   }
-  /** A launch is placed, and its preview agrees. */
+  /** Expects that a launch is placed, and that its preview gives the same result. */
   async function takes(request: { app_id?: string } = {}): Promise<void> {
     expect(await preview(request)).toMatchObject({ outcome: 'placed', status: 201, refusals: [] });
     expect((await world.launch(player, request.app_id ?? app)).status).toBe(201);
   }
-  /** A launch is refused, and its preview shows why. */
+  /** Expects that a launch is refused, and that its preview shows the reason. */
   async function refuses(
     code: 'no_host_available' | 'capacity_exhausted',
     why: { rule: string; have?: unknown; need?: unknown },
@@ -149,7 +149,7 @@ describeDatabases('which GPU a launch may take', (databases) => {
   describe('the VRAM veto', () => {
     const sample = (free: number | null, ageMs = 0, more: object = {}) =>
       gpuIs({ vram_mb_free: free, vram_sampled_at: world.clock.nowMs() - ageMs, ...more });
-    /** A session of that GPU; null: it never started. */
+    /** Adds a session on the GPU. @param startedMsBeforeSample null: the session never started */
     async function beside(state: SessionStateName, startedMsBeforeSample: number | null): Promise<void> {
       const { db } = world.plane.platform.database;
       const startedAtMs = world.clock.nowMs() - (startedMsBeforeSample ?? 0);

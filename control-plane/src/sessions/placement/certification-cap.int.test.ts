@@ -44,7 +44,7 @@ describeDatabases('the certification cap', (databases) => {
   afterEach(async () => {
     await db().deleteFrom('encoder_certifications').execute();
   });
-  /** The profile that is served of 1080p60. */
+  /** The profile that is served when 1080p60 is requested. */
   const served = async (rows: object[], request: object = {}, as?: Person) => {
     for (const row of rows) await db().insertInto('encoder_certifications').values(certified(row)).execute();
     const session = await launched(as ?? (await somebody(null)), { profile_id: '1080p60', ...request });

@@ -25,7 +25,7 @@ describeDatabases('the order of placement', (databases) => {
   test('the query sorts the GPUs of random fleets as the decision does', async () => {
     const { db } = world.plane.platform.database;
     const nowMs = world.clock.nowMs();
-    // Small ranges, so that most terms are equal for some GPUs and the next term decides.
+    // Small ranges, so that most terms are equal for several GPUs and the next term decides.
     const gpu = fc.record({
       slots_total: fc.integer({ min: 3, max: 5 }),
       slots_used: fc.integer({ min: 0, max: 3 }),

@@ -40,7 +40,7 @@ describe('a database that breaks off over the COMMIT', () => {
     await server.stop();
   });
 
-  /** Does something whose COMMIT is broken off, and lets time pass until there is an answer. */
+  /** Runs `act`, breaks the connection at its COMMIT, and advances the time until there is an answer. */
   async function brokenOff<T>(
     agent: FakeAgent,
     act: () => Promise<T>,
@@ -48,7 +48,7 @@ describe('a database that breaks off over the COMMIT', () => {
   ): Promise<T> {
     let [broken, answered] = [false, false];
     const answer = beforeTransactionOf(world.plane.platform.database, act, async () => {
-      // Of connections that come later.
+      // Mode for later connections.
       relay.mode = afterwards;
       void relay.cutAt(COMMIT, when).then(() => {
         broken = true;
@@ -56,7 +56,7 @@ describe('a database that breaks off over the COMMIT', () => {
     }).finally(() => {
       answered = true;
     });
-    // No other connection may send until then.
+    // Wait for the COMMIT, because no other connection may send before it.
     await eventually(() => broken || undefined, 'the COMMIT');
     while (!answered) await world.pass(250, agent);
     return answer;
@@ -81,7 +81,7 @@ describe('a database that breaks off over the COMMIT', () => {
     const agent = await world.host('hosta');
     const other = new pg.Client({ connectionString: database.url });
     await other.connect();
-    // The COMMIT of a session waits until a lock is released.
+    // A trigger makes the COMMIT of a session wait until a lock is released.
     await other.query(`
       create function wait_for_lock() returns trigger language plpgsql as
         $$ begin perform pg_advisory_xact_lock_shared(1); return null; end $$;

@@ -39,7 +39,7 @@ describeDatabases('the control plane goes away and comes back', (databases) => {
     await world.reconnect(agent);
     const kept = await world.session(session.id);
     expect(kept).toMatchObject({ state: 'running', started_at: session.started_at });
-    // The last report before the stop was not confirmed, so it may be repeated and be applied last.
+    // The last report before the stop was not confirmed, so it may be sent again and applied last.
     expect(['host_reconnected', 'app presented']).toContain(kept.state_detail);
     expect(await world.slotsUsed(agent)).toBe(1);
     await world.call(world.people.alice, 'DELETE', `/v1/sessions/${session.id}`);

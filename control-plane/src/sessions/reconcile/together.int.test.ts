@@ -4,7 +4,7 @@ import { describeDatabases } from '../../testing/index.ts';
 import { sent, waitSent } from '../testing/commands.ts';
 import { openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
 
-/** Of each kind; together they fill no batch of 128. */
+/** Hosts of each kind; together they fit into one batch of 128. */
 const EACH = 4;
 
 describeDatabases('hosts that register in one transaction', (databases) => {
@@ -23,7 +23,7 @@ describeDatabases('hosts that register in one transaction', (databases) => {
   });
   afterAll(() => world.close());
 
-  /** All of them register while the first transaction is held. */
+  /** Makes all hosts register while the first transaction is blocked. @returns number of transactions */
   async function returnTogether(): Promise<number> {
     const { database } = world.plane.platform;
     const begin = database.transaction.bind(database);

@@ -115,7 +115,7 @@ describeDatabases(
       const profile_id = await oneProfile(
         rungs.map((fields) => ({ ...fields, hardware_encoder_required: true })),
       );
-      // A chain without an H.264 rung can no longer be made; an older release may have left one.
+      // A chain without an H.264 rung can no longer be created, but an older release may have stored one.
       await db()
         .deleteFrom('launch_profile_rungs')
         .where('launch_profile_id', '=', profile_id)

@@ -114,7 +114,7 @@ describeDatabases('the stream of a launch', (databases) => {
     ] as const)('%s', async (_row, h264_profile, capabilities, request, ofHost, expected) => {
       const profile_id = await oneRung({ h264_profile });
       const person = await somebody(capabilities);
-      // Only the first GPU has a row in that report.
+      // Hide the other GPUs, because only the first GPU is in that report.
       await db().updateTable('gpus').set({ reported: 0 }).where('gpu_index', '>', 0).execute();
       const session = await withHost(ofHost, () => launched(person, { profile_id, ...request }));
       await db().updateTable('gpus').set({ reported: 1 }).execute();

@@ -81,7 +81,7 @@ describeDatabases('changing the app of a running session', (databases) => {
     test('a host without the feature is not asked: "swap rejected" at once', async () => {
       const plain = await world.host('hostb', { features: ['process_runtime'] });
       await agent.drop();
-      // Otherwise the launch may still be placed there.
+      // Wait; otherwise the launch may still be placed on this host.
       await world.offline(agent);
       const [before, after] = [await world.app(), await world.app()];
       const session = await world.running(alice, before);
@@ -179,7 +179,7 @@ describeDatabases('changing the app of a running session', (databases) => {
       await world.reconnect(agent);
       await shows(session.id, 'host_reconnected');
       expect(await world.session(session.id)).toMatchObject({ app_id: apps[expected], state: 'running' });
-      // In either case the swap is over, and another one may be requested.
+      // In both cases the swap has ended, and another one can be requested.
       Object.assign(agent.behaviour, honest);
       expect((await swap(alice, session.id, apps.after)).status).toBe(200);
       await shows(session.id, 'swap complete');

@@ -7,7 +7,7 @@ import { eventually, openSessionsWorld, type SessionsWorld } from '../testing/wo
 
 const WAITING = 'waiting for the previous session to release its home';
 
-/** The agent enforces these limits: this side sends them and stores the outcome. */
+/** The agent enforces these limits. The control plane sends them and stores the result. */
 describeDatabases('time-outs that the agent enforces', (databases) => {
   let world: SessionsWorld;
   let agent: FakeAgent;
@@ -44,7 +44,7 @@ describeDatabases('time-outs that the agent enforces', (databases) => {
     agent.behaviour.launch = honest.launch.filter(({ detail }) => detail !== 'app presented');
     const session = await world.running(world.people.alice, await world.app());
     expect(handedOut(session.id)).toMatchObject({ app_boot_timeout_secs: 300 });
-    // It runs: the control plane's own limits of a start no longer count, however long the app boots.
+    // The session is running, so the control plane's limits for a start no longer apply while the app boots.
     await world.pass(299 * SECOND_MS, agent);
     expect(await world.session(session.id)).toMatchObject({ state: 'running', state_detail: 'app booting' });
     agent.reportState(session.id, 'failed', {
@@ -78,7 +78,7 @@ describeDatabases('time-outs that the agent enforces', (databases) => {
     const swap = await world.call(world.people.alice, 'POST', url, { body: { app_id: homed } });
     expect(swap.body.session).toMatchObject({ state_detail: 'swapping', app_id: old });
     await world.pass(10 * SECOND_MS, agent);
-    // The agent acknowledged it, so the agent's limit applies and not that of the ack.
+    // The agent acknowledged the swap, so the agent's limit applies and not the limit for the ack.
     expect(await world.session(session.id)).toMatchObject({ state: 'running', state_detail: 'swapping' });
     agent.endSwap(session.id, homed, { rolled_back: 'the home is still in use' });
     expect(await shows(session.id, 'swap rolled back: the home is still in use')).toMatchObject({

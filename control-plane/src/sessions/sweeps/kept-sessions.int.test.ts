@@ -4,7 +4,7 @@ import { addHost, addSession, createTestApp, describeDatabases, type TestApp } f
 import { KEPT_SESSIONS_SWEEP } from './kept-sessions.ts';
 
 const LOG = 'x'.repeat(64 * 1024);
-/** More than one transaction of the sweep deletes. */
+/** More rows than one transaction of the sweep deletes. */
 const WITH_LOG = 620;
 const LAUNCHED = 10_620;
 const ROWS_AT_ONCE = 400;
@@ -59,7 +59,7 @@ describeDatabases('ended sessions of a person', (databases) => {
     for (let from = 1; from < LAUNCHED; from += ROWS_AT_ONCE) {
       const rows = Array.from({ length: Math.min(ROWS_AT_ONCE, LAUNCHED - from) }, (_, n) => {
         const at = nowMs - (from + n) * SECOND_MS;
-        // The oldest one still runs.
+        // The oldest session is still running.
         const state = from + n === LAUNCHED - 1 ? ('running' as const) : row.state;
         return { ...row, id: random.uuid(), state, created_at: at, ended_at: at };
       });

@@ -72,7 +72,7 @@ describeDatabases('a host that does not come back', (databases) => {
     const { links: fleet } = world.plane.fleet;
     const presence = fleet.presence.bind(fleet);
     const transaction = platform.database.transaction.bind(platform.database);
-    // The sweep reads which hosts are connected before it ends anything.
+    // The sweep reads the connected hosts before it ends a session.
     let looked = false;
     const looking = vi.spyOn(fleet, 'presence').mockImplementation(() => {
       looked = true;
@@ -108,7 +108,7 @@ describeDatabases('a host that does not come back', (databases) => {
       await world.offline(away);
       const { body } = await world.launch(world.people.bob, await world.app());
       await world.until(body.session.id, 'starting');
-      // Longer than the pause after the first connection, and shorter than the limit of a start.
+      // Longer than the pause after the first connection, but shorter than the time limit of a start.
       await world.pass(65 * S, there);
       const { db } = world.plane.platform.database;
       const states = () => db.selectFrom('sessions').select(['id', 'state']).orderBy('state').execute();

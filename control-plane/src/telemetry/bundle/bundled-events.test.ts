@@ -44,7 +44,7 @@ describe('a bundle shows the known fields of an event', () => {
   );
 });
 
-/** Names of fields in the vocabulary. */
+/** Names of fields in known events. */
 const NAMES = [
   ...['configured', 'resolved', 'actual', 'audio', 'mic', 'size', 'm_lines', 'pc', 'text', 'name', 'reason'],
   ...['label', 'tags', 'error', 'debug', 'kind', 'from', 'to', 'state', 'phase', 'trigger', 'codec'],

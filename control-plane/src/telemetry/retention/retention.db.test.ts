@@ -24,7 +24,7 @@ describeDatabases('how long and how many samples are kept', (databases) => {
   const now = () => app.clock.nowMs();
   const live = () => addSession(app, { appId, userId: app.people.alice.id, state: 'pending' });
 
-  /** Stored samples that came so long ago. */
+  /** Adds samples that arrived `ageMs` ago. */
   async function addSamples(sessionId: string, count: number, ageMs: number): Promise<void> {
     const rows = Array.from({ length: count }, (_, n) => ({
       session_id: sessionId,
@@ -156,14 +156,14 @@ describeDatabases('how long and how many samples are kept', (databases) => {
       await addSamples(older, 90, 1_000);
       await addSamples(newer, 90, 10);
       await job?.run(context);
-      // Samples with the same time leave together, or not at all.
+      // Samples with the same time are deleted together or not at all.
       expect([await count(older), await count(newer)]).toEqual([90, 90]);
       await addSamples(await live(), 90, 0);
       await job?.run(context);
       expect([await count(older), await count(newer)]).toEqual([0, 90]);
     });
 
-    /** As if posts with so many samples came one after the other, past the limit of requests. */
+    /** Stores posts with many samples one after another, without the rate limit of requests. */
     async function flood(
       sessionId: string,
       hostId: string | null,
@@ -203,7 +203,7 @@ describeDatabases('how long and how many samples are kept', (databases) => {
         const browser = rows.filter(({ source }) => source === 'browser');
         expect(rows.length - browser.length).toBe(128);
         expect(browser.length).toBeGreaterThanOrEqual(kept);
-        // Trimmed after a sixteenth more, with a write of eight posts.
+        // A session is trimmed after 1/16 more samples, and a write contains eight posts.
         expect(browser.length).toBeLessThanOrEqual(kept + kept / 16 + 512);
       },
     );

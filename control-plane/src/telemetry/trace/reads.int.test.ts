@@ -34,7 +34,7 @@ describeDatabases('what administrators read of a session', (databases) => {
   const annotate = (id: string, body: unknown) =>
     app.call(app.people.admin, 'POST', `/v1/admin/sessions/${id}/trace/annotations`, { body });
 
-  /** Stored samples; times are seconds before now. */
+  /** Stores samples; times are seconds before now. */
   async function addSamples(
     session_id: string,
     source: 'agent' | 'browser' | 'native',
@@ -133,7 +133,7 @@ describeDatabases('what administrators read of a session', (databases) => {
     test('puts viewers on the clock of the host once it is measured, also in which items are in the window', async () => {
       const id = await session();
       await addSamples(id, 'agent', [[10, { fps: 60 }]]);
-      // The viewer is an hour late.
+      // The viewer's clock is an hour slow.
       await addSamples(id, 'browser', [
         [3_610, { fps: 58 }],
         [10, { fps: 1 }],

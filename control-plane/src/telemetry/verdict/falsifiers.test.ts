@@ -85,7 +85,7 @@ const LISTED: Record<string, readonly Row[]> = {
   ],
   unknown: [],
 };
-/** How many of the conditions the rule itself tests, by their place in the list. */
+/** Indexes of the conditions that the rule itself tests. */
 const TESTED: Record<string, readonly number[]> = {
   [NETWORK]: [0, 1],
   [ENCODER]: [0, 1],
@@ -245,7 +245,7 @@ describe('the reason is one sentence', () => {
 
 describe('any series and events', () => {
   const SPAN_MS = 300_000;
-  /** WindowValues around the limits of a series, and anything else now and then. */
+  /** Values around the limits of a series, and sometimes any other value. */
   const around: Partial<Record<SeriesName, readonly number[]>> = {
     [LOST]: [0, 1, 3, 5, 6],
     [RTT]: [20, 50, 51, 90],
@@ -264,7 +264,7 @@ describe('any series and events', () => {
   const series = (name: SeriesName) =>
     fc.oneof(
       { weight: 1, arbitrary: fc.constant([]) },
-      // Steady figures, so that percentiles reach every side of their limits.
+      // Constant figures, so that percentiles are on both sides of their limits.
       {
         weight: 3,
         arbitrary: fc.tuple(someValue(name), fc.integer({ min: 0, max: 30 })).map(([v, n]) => constant(v, n)),
@@ -272,7 +272,7 @@ describe('any series and events', () => {
       { weight: 3, arbitrary: fc.array(someValue(name), { maxLength: 30 }) },
     );
   const names = [...Object.keys(AGENT_SERIES), ...Object.keys(CLIENT_SERIES)] as SeriesName[];
-  /** Parts that are laid over chance, so that every verdict comes often. */
+  /** Values that replace parts of the random ones, so that every verdict occurs often. */
   const scenes: readonly WindowValues[] = [
     {},
     {},
@@ -333,7 +333,7 @@ describe('any series and events', () => {
       ),
     }));
 
-  /** The values that count, by another way than the code under test. */
+  /** The values that count, computed in another way than in the code under test. */
   function counted({ series: all, window, startedAtMs, events }: VerdictFacts, name: SeriesName): number[] {
     const warms = name === FPS || name === SIGMA;
     const values = (all[name] ?? [])
@@ -419,7 +419,8 @@ describe('any series and events', () => {
         );
         expect(verdict === 'unknown').toBe(evidence_tier === 'insufficient');
         if (verdict === 'unknown') return;
-        // Rule 3 has a test beyond its conditions: a common clock may show that the host was slow as well.
+        // The rule for the client has an additional test: with a compared clock it may show that the host was also
+        // slow.
         const earlier = [NETWORK, ENCODER, ...(given.clock === null ? [CLIENT] : []), HIDDEN];
         const before = earlier.indexOf(verdict) === -1 ? earlier : earlier.slice(0, earlier.indexOf(verdict));
         const passed = verdict === CLIENT ? [NETWORK, ENCODER] : before;

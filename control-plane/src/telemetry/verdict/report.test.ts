@@ -26,7 +26,7 @@ const CLICK_MS = 'client.click_to_photon_ms';
 const CLICKS = 'client.click_to_photon_n';
 const MINUTE_MS = 60_000;
 
-/** A watched session: a viewer that received a picture in each of its 20 seconds. */
+/** A watched session: the viewer received a picture in each of 20 seconds. */
 const watched = (values: WindowValues = {}): WindowValues => ({
   [RECEIVED]: constant(60),
   [SHOWN]: constant(59),
@@ -54,7 +54,7 @@ describe('what limited a session, to its owner', () => {
     [18, /^Nothing limited it/],
     [17, /^Not all of it was smooth, and no single cause was found/],
   ])('nominal with %i of 20 smooth seconds', (smooth, limit) => {
-    // A slow host in the same seconds, so that the rule of the viewer does not match.
+    // The host is slow in the same seconds, so that the rule for the viewer does not match.
     const sigma = constant(2).map((value, n) => (n < smooth ? value : 40));
     const report = reportOf({ [SIGMA]: sigma, 'encoder.fps': constant(30) });
     expect(report?.smooth_fraction).toBe(smooth / 20);

@@ -13,7 +13,7 @@ describeDatabases('the verdict of a session', (databases) => {
   let appId: string;
   let owner: Person;
   let people = 0;
-  /** A session at 60 fps that has just begun to run; the tests judge the two minutes from its start on. */
+  /** A session at 60 fps that has just started; the tests read the verdict on its first two minutes. */
   let id: string;
   let startMs: number;
 
@@ -43,7 +43,7 @@ describeDatabases('the verdict of a session', (databases) => {
   const post = async (what: string, body: unknown) =>
     expect((await world.call(owner, 'POST', `/v1/sessions/${id}/${what}`, { body })).status).toBe(202);
 
-  /** Thirty samples of a viewer, one a second after the warm-up. */
+  /** Thirty samples of a viewer, one per second after the warm-up. */
   const viewer = (metrics: (n: number) => object, aheadMs = 0) =>
     post('stats', {
       samples: Array.from({ length: 30 }, (_, n) => ({
@@ -121,7 +121,7 @@ describeDatabases('the verdict of a session', (databases) => {
     await host({});
     await viewer(() => ({}));
     expect(await judged()).not.toHaveProperty('report');
-    // Other samples than the first ones, which are kept.
+    // These samples have other times than the first ones, because a repeated time would be ignored.
     await viewer((n) => ({ fps: 60, present_n: 59, ...(n < 3 && { click_to_photon_ms: 50 + n }) }), 500);
     const { db } = world.plane.platform.database;
     const endedAt = startMs + HOUR_MS;

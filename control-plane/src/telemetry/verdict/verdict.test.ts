@@ -210,7 +210,7 @@ describe('the window and the warm-up', () => {
     ['nominal', [19_999, 30_000]],
     [CLIENT, [20_000, 30_000]],
   ])('%s: hitches %j ms after the start of the session', (verdict, times) => {
-    // Those before its start do not count either.
+    // Samples before the session's start do not count either.
     const started = { startedAtMs: FROM_MS };
     expect(seriesAt(SIGMA, { [FPS]: constant(60) }, [...times], started).verdict).toBe(verdict);
     expect(seriesAt(SIGMA, {}, [-5_000, ...times], { startedAtMs: FROM_MS }).verdict).toBe(verdict);
@@ -218,7 +218,7 @@ describe('the window and the warm-up', () => {
 
   test('the rate of the host has a warm-up too, and its encode time has none', () => {
     const started = { startedAtMs: FROM_MS };
-    // One sample every 5 s: four of them before 20 s.
+    // One sample every 5 s: four samples in the first 20 s.
     const slow = [...constant(10, 4), ...constant(60, 16)];
     expect(verdictOf({ ...uneven, [SIGMA]: constant(18, 40), [FPS]: slow }, started)).toBe(CLIENT);
     const answer = decideVerdict(factsWith({ [ENCODE]: constant(16), [FPS]: slow }, started));

@@ -13,7 +13,7 @@ const ENROLLMENT = 'a-fixed-enrollment-token';
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const PATIENTLY = { timeout: 15_000 };
 
-/** A database that fails, and that later returns at the same address with everything that it acknowledged. */
+/** A database that fails and is later started again at the same address with all committed data. */
 interface ServerThatGoes {
   readonly url: string;
   goes(): Promise<void>;
@@ -82,7 +82,7 @@ describeDatabases('a database that fails', (databases) => {
         order.push('reads');
         const answer = await write;
         expect(order).toEqual(['reads', 'write']);
-        // What the agent reports waits for the file, and the link with it.
+        // The agent's reports wait for the database, and the link stays open.
         expect(agent.isOpen).toBe(true);
         expect([answer.status, answer.body.error.code, answer.headers['retry-after']]).toEqual([
           503,
@@ -105,7 +105,7 @@ describeDatabases('a database that fails', (databases) => {
         const { db } = app.plane.platform.database;
         const create = (description: string) =>
           app.call(admin, 'POST', '/v1/apps', { body: { name: 'Full', description } });
-        // A file that may not grow answers exactly as a full disk does.
+        // A database file that must not grow gives the same errors as a full disk.
         const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(db);
         await sql.raw(`pragma max_page_count = ${rows[0]?.page_count}`).execute(db);
         const met = await create('x'.repeat(200_000));
@@ -293,7 +293,7 @@ describeDatabases('a database that fails', (databases) => {
       expect(odd).toEqual([]);
       const kept = await app.plane.platform.database.db.selectFrom('apps').select('name').execute();
       expect(kept.map(({ name }) => name)).toEqual(expect.arrayContaining(acknowledged));
-      // The report that came meanwhile waited for the database, and was not given up.
+      // The report that arrived meanwhile has waited for the database and is stored now.
       await expect.poll(() => agent.unseen, PATIENTLY).toBe(0);
       expect(app.log.filter((line) => line.includes('agent.report_failed'))).toEqual([]);
       expect(agent.isOpen).toBe(true);

@@ -1,4 +1,4 @@
-/** Databases of Postgres that an operator made otherwise than with the defaults. */
+/** Postgres databases that an operator created with other settings than the defaults. */
 import { createLogger } from '@footlight/platform';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -28,7 +28,7 @@ describe.skipIf(!hasDebianPostgres)('a Postgres database', () => {
     }
   }
 
-  /** @param options as in PGOPTIONS */
+  /** @param options in the form of PGOPTIONS */
   function target(database: string, options?: string): DatabaseTarget {
     const url = new URL(server.url);
     if (database !== '') url.pathname = `/${database}`;

@@ -22,7 +22,7 @@ describeDatabases('a database that refuses writes for a while', (databases) => {
   });
   afterEach(() => world.close());
 
-  /** As after a disk error, or where a standby answers in the place of its primary. */
+  /** Makes the database read-only, like after a disk error, or when a standby answers instead of its primary. */
   async function setReadOnly(readOnly: boolean): Promise<void> {
     if (target.dialect === 'sqlite') {
       const pragma = readOnly ? sql`pragma query_only = on` : sql`pragma query_only = off`;
@@ -35,7 +35,7 @@ describeDatabases('a database that refuses writes for a while', (databases) => {
       await client.query('set default_transaction_read_only = off');
       const name = client.escapeIdentifier(client.database ?? '');
       await client.query(`alter database ${name} set default_transaction_read_only = ${readOnly}`);
-      // Connections keep the setting that they began with.
+      // End the connections, because they keep the setting with which they began.
       await client.query(
         'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
       );
@@ -61,7 +61,7 @@ describeDatabases('a database that refuses writes for a while', (databases) => {
       '1',
     ]);
     agent.reportState(sessionId, 'stopped', { reason: 'app_exited' });
-    // Longer than a session may be missing from heartbeats, and than the first running state settles.
+    // Longer than the time for which a session may be missing in heartbeats, and than the settling time of a new state.
     await world.pass(30 * SECOND_MS, agent);
     expect(agent.unseen, 'confirmed unstored').toBe(1);
     await setReadOnly(false);

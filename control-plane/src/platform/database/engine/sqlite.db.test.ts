@@ -26,7 +26,7 @@ import { canMountDisks, mountSmallDisk } from '../../../testing/small-disk.ts';
 import { DamagedDatabase, type Database, isUnavailable, openDatabase } from '../index.ts';
 
 const logger = createLogger('silent');
-/** The reserve that was released on a full disk is made again at the next check. */
+/** Interval after which a released reserve is created again. */
 const RESERVE_CHECK_MS = 30_000;
 
 let folder: string;
@@ -43,7 +43,7 @@ const open = (clock: Clock = systemClock): Promise<Database> =>
 const write = (database: Database) =>
   database.db.updateTable('instance_settings').set({ updated_at: 7 }).where('id', '=', 1).execute();
 
-/** Advances the clock of the database until the work ends; the work waits for no other clock. */
+/** Advances the clock of the database until the work ends; the work must not wait for another clock. */
 async function passUntil<T>(clock: ManualClock, work: Promise<T>): Promise<T> {
   let isOver = false;
   const end = () => {
@@ -118,7 +118,7 @@ describe('the disk is full', () => {
     const database = await open(clock);
     const reserve = `${file}.reserve`;
     expect(statSync(reserve).size).toBe(8 * 1024 * 1024);
-    // A file that may not grow answers exactly as a full disk does.
+    // A database file that must not grow gives the same errors as a full disk.
     const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(database.db);
     await sql.raw(`pragma max_page_count = ${rows[0]?.page_count}`).execute(database.db);
     await expect(passUntil(clock, grow(database))).rejects.toSatisfy(isUnavailable);
@@ -186,7 +186,7 @@ describe('a write-ahead log that a crash left', () => {
     async (_what, hurt) => {
       const database = await open();
       for (let n = 0; n < 20; n += 1) await grow(database, `write ${n}`);
-      // The files as they are while the service runs.
+      // Copy the files while the service runs.
       const copy = join(folder, 'copy.db');
       for (const end of ['', '-wal']) copyFileSync(`${file}${end}`, `${copy}${end}`);
       await database.close();
@@ -224,7 +224,7 @@ describe('a damaged file refuses to start and names the restore command', () => 
         })
         .execute();
     }
-    // A page that only the check reads at the start.
+    // Select a page that only the check at the start reads.
     const { rows } = await sql<{ pageno: number }>`
       select pageno from dbstat where name = 'activity' and pagetype = 'leaf' limit 1 offset 5`.execute(
       database.db,

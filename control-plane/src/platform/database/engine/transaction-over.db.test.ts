@@ -55,7 +55,7 @@ describeDatabases('a statement of a transaction', (databases) => {
     );
     await expect(failing).rejects.toThrow(/unique/i);
     expect(await database.db.selectFrom('leases').selectAll().execute()).toEqual([]);
-    // Whatever connection that was serves again.
+    // Use all connections, so that the affected one is used again too.
     await Promise.all(Array.from({ length: 30 }, () => database.transaction((tx) => find(tx, ['a']))));
   });
 

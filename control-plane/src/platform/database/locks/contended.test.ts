@@ -4,7 +4,7 @@ import { retryContended } from './contended.ts';
 
 const failure = (code: string): Error => Object.assign(new Error(code), { code });
 
-/** Time passes at once, and is noted. */
+/** A clock whose timers fire at once; it records the waits. */
 function fastClock() {
   const waits: number[] = [];
   const setTimeout: typeof systemClock.setTimeout = (run, ms) => {

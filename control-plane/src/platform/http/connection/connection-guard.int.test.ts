@@ -31,7 +31,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A built web app with a file that is longer than what a connection takes unread. */
+/** A built web app with a file that is too long for the buffers of an unread connection. */
 function webDir(): string {
   const web = join(folder, 'web');
   mkdirSync(join(web, 'assets'), { recursive: true });
@@ -40,13 +40,13 @@ function webDir(): string {
   return web;
 }
 
-/** How often this process has files open whose paths contain the given text. */
+/** Number of open files of this process whose paths contain the given text. */
 function openFiles(part = '/assets/long.js'): number {
   return readdirSync('/proc/self/fd').filter((descriptor) => {
     try {
       return readlinkSync(`/proc/self/fd/${descriptor}`).includes(part);
     } catch {
-      // The descriptor is that of the directory, or was closed meanwhile.
+      // It is the descriptor of the directory itself, or was closed in the meantime.
       return false;
     }
   }).length;
@@ -54,7 +54,7 @@ function openFiles(part = '/assets/long.js'): number {
 
 interface Conversation {
   socket: Socket;
-  /** Status lines of the answers so far. */
+  /** Statuses of the answers that have arrived. */
   answers(): number[];
   isClosed(): boolean;
 }
@@ -94,7 +94,7 @@ describe('a connection cannot make one turn of the event loop long', () => {
     const { socket } = say('GET /assets/long.js HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(16));
     socket.pause();
     await expect.poll(openFiles).toBe(1);
-    // The answer to a later request shows that the sixteen were read.
+    // The answer to a later request shows that the sixteen requests were read.
     const { answers } = say(HEALTH);
     await expect.poll(answers).toEqual([200]);
     expect(openFiles()).toBe(1);
@@ -106,7 +106,7 @@ describe('a connection cannot make one turn of the event loop long', () => {
     const requests = `GET ${picture} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(5);
     for (let round = 0; round < 20; round += 1) {
       const clients = Array.from({ length: 10 }, () => say(requests).socket);
-      // The requests of some are being answered when they leave.
+      // Some clients disconnect while their requests are being answered.
       const [first] = clients;
       await once(first as Socket, 'data');
       for (const client of clients) client.destroy();

@@ -30,7 +30,10 @@ async function serve(name: string, env: Record<string, string>): Promise<[TestAp
 
 const portOf = (url: string | null): number => Number(new URL(url ?? '').port);
 
-/** Connects and asks for /health. @returns the socket and whether there was an answer; false: it was closed unread */
+/**
+ * Connects and requests /health. @returns the socket, and whether there was an answer; false: the connection was closed
+ * without one
+ */
 async function ask(port: number, localAddress = '127.0.0.1'): Promise<[Socket, boolean]> {
   const socket = connect({ host: '127.0.0.1', port, localAddress });
   const answered = await new Promise<boolean>((resolve) => {
@@ -70,7 +73,7 @@ describe('connections of one address are capped', () => {
       return gone;
     });
     await Promise.all(closed);
-    // The service notices it a moment later.
+    // Poll, because the service sees the closed connection a moment later.
     await expect
       .poll(async () => {
         const [socket, answered] = await ask(portOf(addresses.http));

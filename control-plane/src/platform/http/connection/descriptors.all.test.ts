@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type OwnProcess, startOwnProcess } from '../../../testing/own-process.ts';
 
 const CONNECTIONS = process.env.FOOTLIGHT_LONG === '1' ? 1_000 : 150;
-/** Descriptors that it may open beyond those it has when it is idle. */
+/** Descriptors that the service may open in addition to those of the idle service. */
 const ROOM = 30;
 const ENROLLMENT = 'a-fixed-enrollment-token';
 
@@ -29,7 +29,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** GET on a connection of the given agent. @returns the status; null when there was no answer in time */
+/** Sends GET on a connection of the given HTTP agent. @returns the status; null when there was no answer in time */
 function get(path: string, agent: Agent, localAddress = '127.0.0.1'): Promise<number | null> {
   return new Promise((resolve) => {
     const from = { host: '127.0.0.1', port, localAddress };
@@ -58,7 +58,7 @@ test('without descriptors new connections are refused, old ones are served, and 
     held.push(socket);
   }
   await expect.poll(() => readdirSync(`/proc/${pid}/fd`).length).toBeGreaterThan(open + ROOM - 5);
-  // Both an answer that needs no file and one that reads the database.
+  // One answer needs no file, and one reads the database.
   for (const path of ['/health', '/v1/setup/status']) expect(await get(path, old)).toBe(200);
   await agent.heard();
   expect(await get('/health', new Agent({ keepAlive: false }))).toBeNull();

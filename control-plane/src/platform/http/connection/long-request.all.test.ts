@@ -42,7 +42,7 @@ test('a body that takes longer than a request may is read to its end, where that
   const long = put('/long');
   await expect.poll(() => taken.length).toBe(1);
   const ordinary = put('/ordinary');
-  // The check that ended this request has skipped the older one.
+  // The check that ended this request has not ended the older exempted one.
   expect(await ordinary.status).toBe(408);
   long.sent.end('def');
   expect(await long.status).toBe(200);

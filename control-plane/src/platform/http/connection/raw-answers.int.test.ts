@@ -13,7 +13,10 @@ import type { Addresses } from './listeners.ts';
 let folder: string;
 let app: TestApp;
 let addresses: Addresses;
-/** Of a service that waits for headers only briefly; a busy machine is too slow for the other requests there. */
+/**
+ * A second service with a short time limit for headers. It is separate, because on a busy machine the other requests
+ * would exceed this limit.
+ */
 let hurried: TestApp;
 let hurriedAddresses: Addresses;
 beforeAll(async () => {
@@ -47,7 +50,7 @@ interface RawAnswer {
   body: string;
 }
 
-/** Writes bytes as they are, and reads the first answer until the server closes. */
+/** Writes the text unchanged, and reads the first answer until the server closes the connection. */
 function send(text: string, overTls: boolean, { http, https } = addresses): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const port = Number(new URL((overTls ? https : http) ?? '').port);

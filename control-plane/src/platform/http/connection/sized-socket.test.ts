@@ -11,8 +11,8 @@ server.listen(0, '127.0.0.1');
 afterAll(() => server.close());
 
 /**
- * Messages that the far end receives from a socket that sends `words` in one turn and then runs `then`.
- * @param says what the far end does once it is open
+ * Messages that the peer receives from a socket that sends `words` in one turn and then runs `then`.
+ * @param says what the peer does when it is open
  */
 async function heard(
   words: string[],
@@ -53,7 +53,7 @@ test('a socket that is cut in the same turn is gone', async () => {
 });
 
 test('a flood of pongs cuts the socket; as many as pile up during a short delay do not', async () => {
-  /** A masked pong without content, which the library neither answers nor counts. */
+  /** A masked empty pong. The library does not answer or count it. */
   const pong = Buffer.from([0x8a, 0x80, 0, 0, 0, 0]);
   const saysAfter = (pongs: number) =>
     heard(

@@ -11,9 +11,9 @@ import type { Addresses } from './listeners.ts';
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const CLIENTS = LONG ? 500 : 20;
-/** More than the system keeps for a reader that does not read. */
+/** More than the operating system buffers for a client that does not read. */
 const FILE_BYTES = 16 * 1024 * 1024;
-/** Long enough that the whole crowd is there at once. */
+/** Long enough that all clients are connected at the same time. */
 const LIMIT_MS = LONG ? 10_000 : 1_000;
 const LIMITS = {
   headersMs: LIMIT_MS,
@@ -22,11 +22,13 @@ const LIMITS = {
   handshakeMs: LIMIT_MS,
   checkEveryMs: 100,
 };
-/** A reader is let go once two idle periods brought nothing; the rest is slack for a busy machine. */
+/**
+ * A client is disconnected after two idle periods without traffic; the rest of the time is reserve for a busy machine.
+ */
 const LET_GO_MS = 12 * LIMIT_MS;
-/** Fewer than a listener queues: a connection beyond those waits for the system to try again. */
+/** Fewer connections than a listener queues, because further ones would wait for a retry of the system. */
 const AT_ONCE = 50;
-/** What a reader may take up in the service: pieces under way and the connection itself, not the file. */
+/** Memory that a client may use in the service: pieces being sent and the connection, but not the whole file. */
 const READER_BYTES = 1024 * 1024;
 
 let folder: string;
@@ -54,7 +56,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Connections that the service has, and how many it ever took. */
+/** Open connections of the service, and the number of all accepted connections. */
 const held = new Set<Socket>();
 let taken = 0;
 const ACCEPTED = 'net.server.socket';
@@ -88,7 +90,7 @@ function client(socket: Socket, begin: (socket: Socket) => void): Client {
 
 const overTls = (): Socket => connectTls({ port: tlsPort(), host: '127.0.0.1', rejectUnauthorized: false });
 
-/** Writes one byte now and then, which no idle limit ever notices. */
+/** Writes one byte repeatedly, so that the idle limit never applies. */
 function drip(socket: Socket): void {
   const timer = setInterval(() => socket.write('x'), 200);
   socket.once('close', () => clearInterval(timer));
@@ -145,11 +147,11 @@ test('crowds of slow clients are let go, and /health answers throughout', {
     }
     const opened = wave.flat(2);
     await Promise.all(opened.map(({ connected }) => connected));
-    // The clients live in this process too: what their connecting costs is not the service's doing.
+    // Wait, because the clients run in this process too, and the memory for connecting them must not be counted.
     await expect.poll(() => taken - takenBefore, { timeout: 30_000 }).toBe(opened.length);
   }
 
-  // Until none of them is left, though no client does anything for it.
+  // Wait until all connections are closed, although no client closes its own.
   let bytes = 0;
   const statuses = new Set<number>();
   const leftAfterHealth = async () => {
@@ -164,7 +166,7 @@ test('crowds of slow clients are let go, and /health answers throughout', {
   await Promise.all(writers.map(({ closed }) => closed));
   expect(bytes).toBeLessThan(64 * 1024 * 1024 + readers.length * READER_BYTES);
 
-  // Readers that wake up now find what the system had kept, and that the rest will never come.
+  // Clients that read now receive only the data that the system has buffered, and never the rest.
   const complete: string[] = [];
   await Promise.all(
     readers.map(async ({ kind, socket, closed }) => {

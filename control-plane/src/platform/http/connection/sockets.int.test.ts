@@ -13,7 +13,10 @@ import type { Addresses } from './listeners.ts';
 let folder: string;
 let app: TestApp;
 let addresses: Addresses;
-/** Of a service that waits only briefly for its clients; a busy machine is too slow for complete requests there. */
+/**
+ * A second service with short time limits for clients. It is separate, because on a busy machine complete requests
+ * would exceed these limits.
+ */
 let hurried: TestApp;
 let hurriedAddresses: Addresses;
 beforeAll(async () => {
@@ -50,7 +53,7 @@ afterAll(async () => {
 const plainPort = ({ http } = addresses) => Number(new URL(http).port);
 const tlsPort = ({ https } = addresses) => Number(new URL(https ?? '').port);
 
-/** Everything a socket sent until it was closed. */
+/** Everything that a socket receives until it is closed. */
 async function untilClosed(socket: Socket): Promise<string> {
   let text = '';
   socket.on('data', (chunk: Buffer) => {
@@ -252,7 +255,7 @@ test('the service stops under every behaviour of its clients', async () => {
       );
     }),
   ].map(untilClosed);
-  // The service has read what came before this question.
+  // The answer shows that the service has read the earlier requests.
   expect((await fetch(`${http}/health`)).status).toBe(200);
   await other.close();
   await Promise.all(clients);

@@ -7,7 +7,7 @@ import { createTestApp, type Person, type TestApp } from '../../../testing/index
 
 const MIB = 1024 * 1024;
 const BODIES = 80;
-/** Of a body of 1 MiB; its last byte never comes. */
+/** A body of 1 MiB without its last byte, which is never sent. */
 const ALL_BUT_ONE = Buffer.alloc(MIB - 1, ' ');
 
 let folder: string;
@@ -25,7 +25,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Sends a body that never ends. @returns what came back so far */
+/** Sends a body that never ends. @returns the text that was received */
 function hold(as: Person | null): { answer: string } {
   const held = { answer: '' };
   const [method, path] = as === null ? ['POST', '/v1/auth/login'] : ['PATCH', '/v1/me/profile-preferences'];
@@ -52,7 +52,7 @@ test.each([
   const held = Array.from({ length: BODIES }, () => hold(sender()));
   await expect.poll(() => refused(held)).toBeGreaterThanOrEqual(BODIES - 32);
   expect(held.find(({ answer }) => answer !== '')?.answer).toMatch(/\r\nretry-after: 1\r\n/i);
-  // Short bodies of the same sender, and long ones of others.
+  // Short bodies of the same sender are accepted, and long bodies of other senders.
   const short = { default_profile_id: null };
   const url = '/v1/me/profile-preferences';
   expect((await app.call(app.people.alice, 'PATCH', url, { body: short })).status).toBe(200);

@@ -44,7 +44,7 @@ test('finished bodies free their memory, in any order of starts and ends', () =>
         claim.release();
       }
       const fresh = [memory.claim('alice'), memory.claim('alice')];
-      // The whole share is there again, less the free part and the pieces themselves.
+      // The sender's whole share is available again.
       expect(fresh.map((claim) => claim.add(500 * KIB))).toEqual([true, true]);
     }),
   );

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestApp, describeDatabases, type TestApp, UNKNOWN_ID } from '../../../testing/index.ts';
 
-// A million bodies in the long run, one per cent of it otherwise, shared by both databases.
+// Bodies per database: together a million in the long run, and 4,000 otherwise.
 const BODIES = process.env.FOOTLIGHT_LONG === '1' ? 500_000 : 2_000;
 
 const WITH_BODY: readonly Operation[] = Object.values(operations).filter(

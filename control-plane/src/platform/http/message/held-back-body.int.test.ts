@@ -3,7 +3,7 @@ import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestApp, describeSqlite, type Person, type TestApp } from '../../../testing/index.ts';
 
-/** A request that is let in, and whose last byte its sender keeps back. */
+/** An admitted request whose sender has not sent the last byte yet. */
 interface HeldBack {
   finish(): Promise<{ status: number; code: string | undefined }>;
 }
@@ -31,14 +31,14 @@ describeSqlite('a request whose body is kept back until the caller may do less',
       headers: {
         authorization: `Bearer ${as.token}`,
         'content-length': text.length,
-        // The answer to it says that the head has been read.
+        // The answer `100 Continue` shows that the head was read.
         expect: '100-continue',
       },
     });
     sent.flushHeaders();
     await once(sent, 'continue');
     sent.write(text.slice(0, -1));
-    // One more request on the same event loop: whatever the first one is let in for has been looked up by then.
+    // One more request on the same event loop: when it is answered, the rights of the first one were read.
     await app.call(as, 'GET', '/v1/me');
     return {
       async finish() {

@@ -12,7 +12,7 @@ import {
 
 /** Sessions with logs of 64 KiB: one answer has 2 MiB. */
 const SESSIONS = 33;
-/** The kernel takes the first answers of each connection, and one more waits in the service. */
+/** The kernel buffers the first answers of each connection, and one more waits in the service. */
 const CONNECTIONS = 30;
 const PIPELINED = 16;
 
@@ -78,7 +78,7 @@ describeSqlite('a client that reads none of its answers', (databases) => {
 
   test('keeps none of those that are made after the connection has gone', async () => {
     for (const socket of await askMuch(app.people.bob)) socket.destroy();
-    // Lists of one account take turns, so this one comes after all the others.
+    // Lists of one account are read one after another, so this answer follows all others.
     const answer = await list(app.people.bob);
     await answer.arrayBuffer();
     expect(answer.status).toBe(200);

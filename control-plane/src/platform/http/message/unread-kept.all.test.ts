@@ -6,9 +6,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type OwnProcess, startOwnProcess } from '../../../testing/own-process.ts';
 
 const CONNECTIONS = 100;
-/** Script of the page of the contract: the longest answer without an account, 1.7 MB. */
+/** Script of the API reference page: with 1.7 MB the longest answer without an account. */
 const LONG = '/docs/swagger-ui-bundle.js';
-/** 64 KiB of the answer and 64 KiB of buffers of each connection, and room for the collector. */
+/** Per connection 64 KiB of the answer and 64 KiB of buffers, and a reserve for the garbage collector. */
 const LIMIT_MB = 60;
 
 let folder: string;
@@ -39,7 +39,7 @@ function open(): TLSSocket {
   return socket;
 }
 
-/** Requests the long answer. @returns once its first bytes have come */
+/** Requests the long answer. Resolves when its first bytes have arrived. */
 function begin(socket: TLSSocket): Promise<void> {
   return new Promise((resolve) => {
     socket.once('readable', () => resolve());
@@ -48,7 +48,7 @@ function begin(socket: TLSSocket): Promise<void> {
 }
 
 test('a shared answer that nobody reads over TLS is not copied for each connection', async () => {
-  // The first answer loads the file.
+  // The first request loads the file.
   await begin(open());
   const sockets = Array.from({ length: CONNECTIONS }, open);
   await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.once('secureConnect', resolve))));

@@ -83,7 +83,7 @@ describe('the client address', () => {
   });
 
   const peer = '10.0.0.1';
-  /** Hops as they are written, and what each is: a client in canonical form, one of the proxies, or no address. */
+  /** Texts of hops, each with its meaning: a client's canonical address, a proxy, or no address. */
   const hop: fc.Arbitrary<[string, string | 'proxy' | 'odd']> = fc.constantFrom(
     ['198.51.100.7', '198.51.100.7'],
     [' 203.0.113.9 ', '203.0.113.9'],

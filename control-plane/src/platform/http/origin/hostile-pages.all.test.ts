@@ -120,7 +120,7 @@ describeSqlite('a page of somebody else, in the browser of an administrator', (d
   test('no answer may be framed, sniffed, opened or shared by a cache', async () => {
     const answers: [string, Answer][] = [];
     for (const operation of all) {
-      // A person for each, since one of them signs out.
+      // A new person for each operation, because one of the operations signs out.
       const caller = await app.addPerson(`caller-of-${operation.id}`, 'admin');
       answers.push([operation.id, await app.call(caller, operation.method, urlOf(operation), { body: {} })]);
       answers.push([`${operation.id} as nobody`, await app.call(null, operation.method, urlOf(operation))]);
@@ -175,7 +175,7 @@ describeSqlite('a page of somebody else, in the browser of an administrator', (d
       expect(String(answer.headers['content-type']), path).toMatch(/^application\/json/);
       expect(JSON.stringify(answer.body), path).toContain(JSON.stringify(PAYLOAD).slice(1, -1));
     }
-    // Nor is anything of a request repeated in a page, a redirect or a refusal.
+    // A page, a redirect or a refusal must not repeat any part of a request either.
     const asked = encodeURIComponent(PAYLOAD);
     for (const path of [
       `/nothing/${asked}`,
@@ -228,7 +228,7 @@ describeSqlite('a page of somebody else, in the browser of an administrator', (d
           socket.on('data', (chunk: Buffer) => {
             text += chunk.toString('latin1');
           });
-          // Written by hand, since clients tidy paths up.
+          // Written directly to the socket, because HTTP clients normalize paths.
           socket.write(`GET ${root}/${out}${rest} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
           await new Promise((resolve) => socket.once('close', resolve));
           expect(text, `${root}/${out}${rest}`).not.toMatch(
