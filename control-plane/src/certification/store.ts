@@ -21,8 +21,9 @@ export interface CertifiedHost {
   features: readonly string[];
   /** Encoder family that the host currently uses; null: unknown. */
   encoder: string | null;
-  /** Tested encoders, one entry for each family, GPU and codec; null: the host never reported them. */
+  /** Codecs that the host can encode; null: the host never reported them. */
   codecs: readonly string[] | null;
+  /** Tested encoders, one entry for each family, GPU and codec; null: the host never reported them. */
   encoders: readonly { family: string; gpu_index: number; codec: string; available: boolean }[] | null;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type DiscoverySettings, decideInertReason, planReconcile } from './inertness.ts';
+import { type DiscoverySettings, decideInertReason, discoveryInForce } from './inertness.ts';
 
 const settings: DiscoverySettings = {
   libraryDiscoveryEnabled: true,
@@ -34,11 +34,11 @@ describe('a set variable wins over its setting', () => {
     ['no scans', KILLED, { scanIntervalMs: null }],
     ['the lookup', { ...UNSET, storeLookup: true }, { storeLookup: true }],
   ])('%s', (_what, environment, expected) => {
-    expect(planReconcile(environment, settings)).toMatchObject(expected);
+    expect(discoveryInForce(environment, settings)).toMatchObject(expected);
   });
 
   test('off too', () => {
     const on = { ...settings, libraryDiscoveryAppdetailsEnabled: true };
-    expect(planReconcile({ ...UNSET, storeLookup: false }, on).storeLookup).toBe(false);
+    expect(discoveryInForce({ ...UNSET, storeLookup: false }, on).storeLookup).toBe(false);
   });
 });

@@ -27,7 +27,7 @@ export interface DiscoveryInForce {
 const MINUTE_MS = 60_000;
 
 /** A set environment variable overrides the stored setting. */
-export function planReconcile(
+export function discoveryInForce(
   environment: DiscoveryEnvironment,
   settings: DiscoverySettings,
 ): DiscoveryInForce {

@@ -8,7 +8,7 @@ import { PUBLIC_INTERNET } from '../platform/outgoing/guarded-fetch.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Settings } from '../settings/index.ts';
 import type { CollectedHome } from '../storage/index.ts';
-import { decideInertReason, planReconcile } from './inertness.ts';
+import { decideInertReason, discoveryInForce } from './inertness.ts';
 import type { ProviderImages } from './providers/images.ts';
 import { createProviderApps } from './providers/service.ts';
 import { createReports } from './reconcile/reports.ts';
@@ -57,7 +57,7 @@ export function createDiscovery(platform: Platform, deps: DiscoveryDeps): Discov
 
   const inForce = async () => {
     const settings = await deps.settings.current();
-    return { settings, ...planReconcile(config.discovery, settings) };
+    return { settings, ...discoveryInForce(config.discovery, settings) };
   };
   const inertReason = async () =>
     decideInertReason(config.discovery, await deps.settings.current(), await hasProviderApp(db));

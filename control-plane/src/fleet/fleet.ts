@@ -126,12 +126,6 @@ export interface Links {
    */
   addRegistrationStep(step: (tx: Tx, hosts: readonly RegisteringHost[]) => Promise<void>): void;
   /**
-   * Runs a short write in the transaction that all writes of one turn of the event loop share, so a thousand concurrent
-   * agents need only one commit.
-   * @param rows rows that `work` changes; they are locked before `work` runs
-   * @param work must await only the database; may be called again after a rollback
-   */
-  /**
    * Logs a line that a host can trigger as often as it wants. `HostLog` limits the rate per host. The host's id becomes
    * `host_id`.
    */

@@ -146,7 +146,6 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
     this.#registrationSteps.push(step);
   }
 
-
   /** @throws when setHandlers was not called before */
   get handlers(): AgentHandlers {
     if (this.#handlers === null) throw new Error('the fleet was started without handlers');
@@ -387,8 +386,6 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
     }
     return count;
   }
-
-  /** Writes pending heartbeats for a caller that reads them now. */
 
   /** Methods instead of closures save memory, because each connected host has these subscriptions. */
   #subscribe(hostId: string): Subscription[] {

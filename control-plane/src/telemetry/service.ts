@@ -19,9 +19,6 @@ import { loadHostSamples } from './trace/trace-store.ts';
 import { type WindowEnds, windowOf } from './trace/window.ts';
 import { decideVerdict } from './verdict/verdict.ts';
 
-  /** Runs writes in the transaction that the reports of hosts share. */
-  /** Limits of the stored reports; tests lower them. */
-
 /** Stores and reads the reports of hosts and viewers about sessions, with the configured retention. */
 export interface Telemetry extends Bundles {
   readonly ingest: Ingest;
@@ -44,8 +41,7 @@ export interface Telemetry extends Bundles {
    * yet
    */
   capture(sessionId: string, captureId: string): Promise<Capture>;
-  /** Writes reports that wait in memory, for a caller that reads them now. Never rejects. */
-  /** Writes reports that wait in memory. */
+  /** Later reports are dropped. */
   close(): void;
 }
 

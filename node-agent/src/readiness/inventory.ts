@@ -120,11 +120,13 @@ export class Inventory {
     return homeRootOf(this.#config, this.#settings.values);
   }
 
-  /** Whether the home root is set by this host's environment, not by the control plane. */
+  /** Directory with the 32-bit libraries of the NVIDIA driver; null: none is set. */
   get nvidiaLib32Path(): string | null {
     const path = this.#settings.values.get('nvidia_lib32_path');
     return typeof path === 'string' && path !== '' ? path : null;
   }
+
+  /** Whether the home root is set by this host's environment, not by the control plane. */
   get ownsHomeRoot(): boolean {
     return this.homeRoot === homeRootOf(this.#config, settingBaseline(this.#config.hostSettings));
   }

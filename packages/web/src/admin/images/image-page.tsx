@@ -176,7 +176,9 @@ function LoadedImage({ image }: { image: CatalogImage }) {
         action={`Remove it from ${countLabel(presenceOf(image).ready.length, 'host')}`}
         pending={isBusy('uninstall')}
         error={action.error}
-        onConfirm={() => action.mutate({ image, action: 'uninstall' }, { onSuccess: () => setRemoving(false) })}
+        onConfirm={() =>
+          action.mutate({ image, action: 'uninstall' }, { onSuccess: () => setRemoving(false) })
+        }
         onClose={() => {
           setRemoving(false);
           action.reset();

@@ -202,9 +202,7 @@ export function SessionBar(props: {
           </Act>
         )}
         <Act
-          label={
-            props.following ? t('Stop fitting the app to this window') : t('Fit the app to this window')
-          }
+          label={props.following ? t('Stop fitting the app to this window') : t('Fit the app to this window')}
           onClick={() => props.onFollow(!props.following)}
         >
           {props.following ? <IconAspectRatio size={20} /> : <IconAspectRatioOff size={20} />}
