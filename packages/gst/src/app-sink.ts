@@ -2,21 +2,24 @@ import { BUFFER_PTS, NS_PER_MS } from './buffer-layout.ts';
 import { CLOCK_TIME_NONE, native, type Pointer, readUint64, takeString } from './native.ts';
 import { GstObject } from './object.ts';
 
-/** Room for one packet, the usual buffer of a list (bytes). */
+/** Bytes reserved for one packet, which is the usual buffer of a list. */
 const PACKET_ROOM = 2_048;
-/** Slab size for packets: an allocation per packet would cost more than its copy. */
+/**
+ * Size of the memory blocks from which packets are allocated, because one allocation per packet would take longer than
+ * the copy.
+ */
 const SLAB_BYTES = 64 * 1024;
 
 export interface MediaBuffer {
-  /** A copy owned by the caller. */
+  /** A copy, which the caller owns. */
   data: Buffer;
-  /** Presentation time in milliseconds of running time; null: none. */
+  /** Presentation time, in milliseconds of running time; null: the buffer has none. */
   ptsMs: number | null;
 }
 
 /**
- * One pulled sample, an owned reference. Release it right after reading, because the pipeline's buffer pools are
- * small.
+ * One pulled sample, which is an owned reference. Release it right after reading, because the pipeline's buffer pools
+ * are small.
  */
 export class Sample {
   #pointer: Pointer | null;
@@ -30,15 +33,15 @@ export class Sample {
     return this.#pointer;
   }
 
-  /** Presentation time of the first buffer in milliseconds, without copying bytes; null: none. */
+  /** Presentation time of the first buffer in milliseconds, read without copying bytes; null: the buffer has none. */
   get ptsMs(): number | null {
     const first = this.#buffers()[0];
     return first === undefined ? null : readPtsMs(first);
   }
 
   /**
-   * Copies each buffer: one for a plain sample, several for a buffer list, which holds the packets of an access unit
-   * with one time.
+   * Copies the sample's buffers. A plain sample has one buffer. A buffer list has several: the packets of one access
+   * unit, with the same time.
    */
   read(): MediaBuffer[] {
     const buffers = this.#buffers();
@@ -46,7 +49,7 @@ export class Sample {
     return buffers.map((buffer) => ({ data: copyOut(buffer), ptsMs }));
   }
 
-  /** Caps as text; null when the sample has none. */
+  /** Caps as text; null: the sample has no caps. */
   caps(): string | null {
     const caps = native().gst_sample_get_caps(this.#live);
     return caps ? takeString(native().gst_caps_to_string(caps)) : null;
@@ -58,7 +61,7 @@ export class Sample {
     this.#pointer = null;
   }
 
-  /** Buffers of the sample, borrowed from it. */
+  /** Buffers of the sample. They are borrowed, so they must not be used after the sample's release. */
   #buffers(): Pointer[] {
     const single = native().gst_sample_get_buffer(this.#live);
     if (single) return [single];
@@ -74,15 +77,15 @@ export class Sample {
   }
 }
 
-/** An appsink element. Pull in a loop; at most one pull may run. */
+/** An appsink element. At most one pull may run at a time, so call pull() in a loop. */
 export class AppSink extends GstObject {
   #pulling: ((sample: Sample | null) => void) | null = null;
   #listening = false;
 
   /**
    * Waits for a sample.
-   * @param timeoutMs longest wait, milliseconds; default: none
-   * @returns null on time-out, at end of stream, and when the pipeline stops
+   * @param timeoutMs longest wait in milliseconds; default: no limit
+   * @returns null: the time limit has passed, the stream has ended, or the pipeline was stopped
    * @throws when another pull is running
    */
   pull(timeoutMs?: number): Promise<Sample | null> {
@@ -99,18 +102,18 @@ export class AppSink extends GstObject {
     });
   }
 
-  /** Takes an available sample without waiting. */
+  /** Returns a sample that is already available; null: there is none. */
   pullNow(): Sample | null {
     const sample = native().gst_app_sink_try_pull_sample(this.pointer, 0);
     return sample ? new Sample(sample) : null;
   }
 
-  /** True after end of stream, and before the element is started. */
+  /** Whether the stream has ended. Also true before the element is started. */
   get ended(): boolean {
     return native().gst_app_sink_is_eos(this.pointer);
   }
 
-  /** The pipeline stopped: resolves a running pull. */
+  /** Called when the pipeline stops: ends a running pull. */
   stopped(): void {
     this.#pulling?.(null);
   }
@@ -133,7 +136,10 @@ export class AppSink extends GstObject {
 
 let slab = Buffer.alloc(0);
 
-/** Bytes of a buffer. A call into the library costs as much as a small copy, so a packet takes one call. */
+/**
+ * Copies the bytes of a buffer. A call into the library costs as much as a small copy, so only one call is made per
+ * packet.
+ */
 function copyOut(buffer: Pointer): Buffer {
   if (slab.length < PACKET_ROOM) slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
   const copied = Number(native().gst_buffer_extract(buffer, 0, slab, PACKET_ROOM));

@@ -6,11 +6,11 @@ const MESSAGE_WARNING = 1 << 2;
 const MESSAGE_QOS = 1 << 24;
 const INTERESTING = MESSAGE_EOS | MESSAGE_ERROR | MESSAGE_WARNING | MESSAGE_QOS;
 
-/** Offsets in GstMessage, after its 64-byte mini object. */
+/** Offsets in GstMessage, whose first 64 bytes are its mini object. */
 const MESSAGE_TYPE = 64;
 const MESSAGE_SOURCE = 80;
 
-/** Messages per poll (count), so that a flood cannot block the event loop. */
+/** Largest number of messages per poll, so that a flood of messages cannot block the event loop. */
 const POLL_LIMIT = 64;
 
 export type BusMessage =
@@ -26,7 +26,7 @@ export class Bus {
     this.#pointer = pointer;
   }
 
-  /** Takes the available messages without waiting; oldest first, at most 64. */
+  /** Returns the available messages without waiting: oldest first, at most 64. */
   poll(): BusMessage[] {
     const messages: BusMessage[] = [];
     while (this.#pointer !== null && messages.length < POLL_LIMIT) {
@@ -43,7 +43,7 @@ export class Bus {
 
   release(): void {
     if (this.#pointer === null) return;
-    // Messages hold references to elements; flushing drops unpolled ones.
+    // Flushing drops the messages that were not polled, because messages keep references to elements.
     native().gst_bus_set_flushing(this.#pointer, 1);
     native().gst_object_unref(this.#pointer);
     this.#pointer = null;

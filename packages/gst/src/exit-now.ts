@@ -1,8 +1,8 @@
 import koffi from 'koffi';
 
 /**
- * Ends this process without exit(3), whose destructors of native libraries would wait for a hanging thread, for
- * example of an encoder whose driver gives no answer.
+ * Ends this process without exit(3). exit(3) runs destructors of native libraries, which would wait for a hanging
+ * thread, for example of an encoder whose driver does not answer.
  * Source: _exit(2).
  */
 export function exitNow(status: number): never {

@@ -3,8 +3,8 @@ import { native } from './native.ts';
 let initialised = false;
 
 /**
- * Initializes GStreamer once per process. Reads the plugin registry (GST_REGISTRY, else below HOME), or scans all
- * plugins, which takes seconds.
+ * Initializes GStreamer once per process. Reads the plugin registry (at GST_REGISTRY, or by default below HOME). If
+ * there is no registry, it scans all plugins, which takes seconds.
  * @throws when libgstreamer-1.0 is missing
  */
 export function initialise(): void {

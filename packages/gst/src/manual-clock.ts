@@ -3,9 +3,9 @@ import { native } from './native.ts';
 import { GstObject } from './object.ts';
 
 /**
- * A clock that advances only when it is set, so its owner decides when a waiting element continues. All elements of the
- * pipeline use it. Owner: its creator; release() after the pipeline's dispose(). Source: GstTestClock of libgstcheck,
- * which Debian ships with the GStreamer library itself; GStreamer has no other clock that can be set.
+ * A clock that advances only when it is set, so its owner decides when a waiting element continues. All elements of a
+ * pipeline with this clock use it. Owner: its creator; release() after the pipeline's dispose(). Source: GstTestClock
+ * of libgstcheck, which Debian ships with the GStreamer library itself; GStreamer has no other clock that can be set.
  */
 export class ManualClock extends GstObject {
   #timeNs = 0n;
@@ -15,12 +15,12 @@ export class ManualClock extends GstObject {
     super(native().gst_test_clock_new());
   }
 
-  /** Nanoseconds; 0 at first. */
+  /** Current time of the clock in nanoseconds; initially 0. */
   get timeNs(): bigint {
     return this.#timeNs;
   }
 
-  /** @param timeNs nanoseconds, not before the present time @returns see releaseWaiting */
+  /** @param timeNs nanoseconds, not before the current time @returns see releaseWaiting() */
   set(timeNs: bigint): boolean {
     this.#timeNs = timeNs;
     native().gst_test_clock_set_time(this.pointer, timeNs);
@@ -28,8 +28,8 @@ export class ManualClock extends GstObject {
   }
 
   /**
-   * Releases all waits whose time has come.
-   * @returns false: there was none. An element that has read the time but does not wait yet needs another call.
+   * Releases all elements whose waiting time has been reached.
+   * @returns false: no element was waiting. An element that has read the time but does not wait yet needs another call.
    */
   releaseWaiting(): boolean {
     let released = false;

@@ -1,15 +1,15 @@
 /**
- * The C functions of this package. Every pointer is a BigInt address (0 or null = NULL).
+ * The C functions of this package. Every pointer is a BigInt address; 0 and null mean NULL.
  *
- * No callback is JavaScript: GStreamer would call it on a streaming thread, and the pipeline would stop until the
- * event loop runs it. SignalListener and sinceSignal() pass C functions.
+ * JavaScript callbacks are never passed, because GStreamer would call them on a streaming thread, and the pipeline
+ * would stop until the event loop runs them. SignalListener and sinceSignal() pass C functions.
  */
 
 import koffi, { type KoffiFunc } from 'koffi';
 
 export type Pointer = bigint;
 
-/** GST_CLOCK_TIME_NONE arrives as this value. */
+/** Value of GST_CLOCK_TIME_NONE. */
 export const CLOCK_TIME_NONE = 0xffffffffffffffffn;
 
 function loadLibraries() {
@@ -27,10 +27,12 @@ function loadLibraries() {
 
 function enlargeStacks(): void {
   try {
-    // State changes load plugins on pool threads, for which the default stack of 128 KiB is too small.
+    // Larger than the default stack of 128 KiB, which is too small for pool threads that load plugins during state
+    // changes.
     koffi.config({ async_stack_size: 1024 * 1024 });
   } catch {
-    // Another module loaded a library first. Only a process with pipelines needs the larger stack.
+    // Ignored: another module has already loaded a library, so the setting cannot be changed. Only a process with
+    // pipelines needs the larger stack.
   }
 }
 
@@ -41,13 +43,13 @@ function bind() {
   return {
     eventfd: libc.func('int eventfd(uint count, int flags)') as (count: number, flags: number) => number,
     eventfd_read: libc.func('int eventfd_read(int fd, void *count)') as (fd: number, count: Buffer) => number,
-    /** Address of int eventfd_write(int fd, uint64_t count). */
+    /** Address of the C function int eventfd_write(int fd, uint64_t count). */
     eventfd_write: libc.symbol('eventfd_write') as Pointer,
     close: libc.func('int close(int fd)') as (fd: number) => number,
 
     g_free: glib.func('void g_free(void *mem)') as (mem: Pointer | null) => void,
     g_timer_new: glib.func('void *g_timer_new()') as () => Pointer,
-    /** Address of void g_timer_start(GTimer *timer). */
+    /** Address of the C function void g_timer_start(GTimer *timer). */
     g_timer_start: glib.symbol('g_timer_start') as Pointer,
     g_timer_elapsed: glib.func('double g_timer_elapsed(void *timer, void *microseconds)') as (
       timer: Pointer,
@@ -238,7 +240,7 @@ type ParseMessage = (message: Pointer, error: (Pointer | null)[], debug: (Pointe
 let bound: ReturnType<typeof bind> | undefined;
 
 /**
- * The bound functions; loads Debian's libgstreamer1.0-0 and libgstreamer-plugins-base1.0-0 at the first call.
+ * The C functions. The first call loads Debian's libgstreamer1.0-0 and libgstreamer-plugins-base1.0-0.
  * @throws when a library is missing
  */
 export function native(): ReturnType<typeof bind> {

@@ -5,20 +5,20 @@ import { connectSwapped, SignalListener } from './signal-listener.ts';
 export type PropertyValue = string | number | boolean;
 
 const GVALUE_BYTES = 24;
-/** Offset of the value after its type. */
+/** Offset of the value in GValue; the type precedes it. */
 const GVALUE_DATA = 8;
-/** A year. */
+/** One year in milliseconds. */
 const MAX_ELAPSED_MS = 3.2e10;
-/** Offset of value_type in GParamSpec: after the type instance, the name and the padded flags. */
+/** Offset of value_type in GParamSpec; the type instance, the name and the padded flags precede it. */
 const PARAM_SPEC_VALUE_TYPE = 24;
 
-/** One owned reference to a GstObject. release() drops it; later use throws. */
+/** One owned reference to a GstObject. release() drops the reference; later use throws. */
 export class GstObject {
   #pointer: Pointer | null;
-  /** Run by release() while the object still exists. */
+  /** Functions that release() calls while the object still exists. */
   readonly #endings: (() => void)[] = [];
 
-  /** @param pointer a reference that this wrapper takes over */
+  /** @param pointer a reference, which this object takes over */
   constructor(pointer: Pointer) {
     this.#pointer = pointer;
   }
@@ -41,9 +41,9 @@ export class GstObject {
   }
 
   /**
-   * Calls back on the event loop after an emission of one of the signals on any thread, once for all emissions since
-   * the last call. Ends with release(), after the object's last emission.
-   * @param signals whose handlers return nothing or a GstFlowReturn
+   * Calls the listener on the event loop after one of the signals was emitted on any thread, once for all emissions
+   * since the last call. Ends with release(), which must be called after the object's last emission.
+   * @param signals signals whose handlers return nothing or a GstFlowReturn
    */
   onSignal(signals: readonly string[], listener: () => void): void {
     const signalListener = new SignalListener(listener);
@@ -52,10 +52,10 @@ export class GstObject {
   }
 
   /**
-   * Reads the time of a signal without a wake-up.
-   * @param signal whose handlers return nothing
-   * @returns a function with the milliseconds since the last emission, or since this call without one. Do not call it
-   * after release()
+   * Measures the time since a signal's last emission, without waking this process.
+   * @param signal a signal whose handlers return nothing
+   * @returns a function that returns the milliseconds since the last emission; if there was none, since this call. It
+   * must not be called after release()
    */
   sinceSignal(signal: string): () => number {
     const timer = native().g_timer_new();
@@ -66,7 +66,7 @@ export class GstObject {
     });
     return () => {
       const elapsedMs = native().g_timer_elapsed(timer, null) * 1000;
-      // An emission between the two reads makes the unsigned difference wrap.
+      // If the signal is emitted between the two reads, the unsigned difference wraps, so 0 is returned.
       return elapsedMs < MAX_ELAPSED_MS ? elapsedMs : 0;
     };
   }
@@ -76,8 +76,8 @@ export class GstObject {
   }
 
   /**
-   * Sets a property, while running where the element allows it. The text is converted to the property's type.
-   * @throws for an unknown property, which GStreamer itself would only log
+   * Sets a property, also while the element runs if the element allows it. A text is converted to the property's type.
+   * @throws when the property is unknown, because GStreamer itself would only log this
    */
   setProperty(name: string, value: PropertyValue): void {
     if (!this.hasProperty(name)) throw new Error(`element ${this.name} has no property ${name}`);
@@ -86,8 +86,8 @@ export class GstObject {
 
   /**
    * Reads a property as text of gst_value_serialize ("true", "42", "I420").
-   * @returns null when the value is unset or has no text form
-   * @throws for an unknown property
+   * @returns null: the value is not set or has no text form
+   * @throws when the property is unknown
    */
   getProperty(name: string): string | null {
     const spec = findProperty(this.pointer, name);
@@ -102,22 +102,22 @@ export class GstObject {
     }
   }
 
-  /** The property as a number; NaN for other text. */
+  /** The property as a number; NaN: its text is not a number. */
   getNumber(name: string): number {
     return Number(this.getProperty(name) ?? Number.NaN);
   }
 
   /**
-   * Fast reader of a property that is read with every frame.
-   * @param name of a guint property
-   * @returns a reader of its value; do not call it after release()
-   * @throws for an unknown property
+   * Creates a fast function for a property that is read with every frame.
+   * @param name name of a guint property
+   * @returns a function that returns the property's value; it must not be called after release()
+   * @throws when the property is unknown
    */
   counter(name: string): () => number {
     const value = Buffer.alloc(GVALUE_BYTES);
     const spec = findProperty(this.pointer, name);
     if (spec === null) throw new Error(`element ${this.name} has no property ${name}`);
-    // A number needs no g_value_unset, so the garbage collector may free the value.
+    // The value is a number, so g_value_unset is not needed, and the garbage collector may free the memory.
     native().g_value_init(value, readUint64(spec, PARAM_SPEC_VALUE_TYPE));
     return () => {
       native().g_object_get_property(this.pointer, name, value);
@@ -127,7 +127,7 @@ export class GstObject {
 }
 
 function findProperty(object: Pointer, name: string): Pointer | null {
-  // A GTypeInstance starts with the pointer to its class.
+  // The first field of a GTypeInstance is the pointer to its class.
   const klass = readPointer(object, 0);
   return klass === null ? null : native().g_object_class_find_property(klass, name);
 }

@@ -6,8 +6,8 @@ const SIGKILL = 9;
 /**
  * Makes the kernel kill this process when the thread that forked it ends.
  *
- * A change of uid clears the setting, so a process that drops root calls this again. The parent may already be gone;
- * the caller compares process.ppid with its initial value.
+ * A change of uid clears this setting, so a process that drops root rights must call this again. The parent may already
+ * have ended before the call, so the caller must compare process.ppid with its initial value.
  * @throws when prctl refuses
  * Source: prctl(2), PR_SET_PDEATHSIG.
  */

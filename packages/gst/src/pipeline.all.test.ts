@@ -41,13 +41,13 @@ test(`${CYCLES} starts and stops leave nothing behind`, { timeout: 600_000 }, as
     await one.dispose();
     return frames;
   };
-  // Caches, pools and plugin data reach their size in the first cycles.
+  // Caches, pools and plugin data grow only in the first cycles.
   for (let index = 0; index < 10; index++) await cycle();
   const before = process.memoryUsage().rss;
   const descriptorsBefore = openDescriptors();
   for (let index = 0; index < CYCLES; index++) expect(await cycle()).toBe(3);
   const grownBytes = process.memoryUsage().rss - before;
   expect(openDescriptors()).toBeLessThanOrEqual(descriptorsBefore + 8);
-  // A leaked pipeline costs over 1 MB; smaller changes are the heap's normal variation.
+  // A leaked pipeline needs over 1 MB per cycle; smaller changes are normal variations of the heap.
   expect(grownBytes).toBeLessThan(30e6 + CYCLES * 20e3);
 });

@@ -13,7 +13,7 @@ afterEach(async () => {
   pipeline = null;
 });
 
-/** Waits until all due callbacks of the event loop, and those that they schedule, have run. */
+/** Waits until all due callbacks of the event loop, and the callbacks that they schedule, have run. */
 async function turn(): Promise<void> {
   for (let phase = 0; phase < 3; phase++) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -40,7 +40,7 @@ describe('a pipeline', () => {
     expect(() => first?.caps()).toThrow(/after release/);
     expect((await drain(pipeline)).frames).toBeGreaterThanOrEqual(29);
     expect(sink.ended).toBe(true);
-    // The sink's thread posts the message after it has woken the reader, so the reader may be faster.
+    // The pipeline is polled, because the sink's thread posts the message only after it has woken the reader.
     const ended = pipeline;
     const messages: unknown[] = [];
     await expect
@@ -52,7 +52,7 @@ describe('a pipeline', () => {
     expect(pipeline.element('encoder').padCaps('src')).toContain('video/x-h264');
     const graph = await pipeline.dot();
     expect(graph).toContain('GstOpenh264Enc');
-    // Properties are shown as name=value.
+    // The graph must contain no properties, which would be shown as name=value.
     expect(graph).not.toContain('num-buffers');
   });
 
@@ -67,7 +67,7 @@ describe('a pipeline', () => {
     for (let frame = 0; frame < 5; frame++) {
       expect(await sink.pull(50)).toBeNull();
       const released = clock.set(BigInt(frame) * 100_000_000n);
-      // Before the source waits, there is nothing to release.
+      // The first call releases nothing if the source does not wait yet.
       if (!released) await expect.poll(() => clock.releaseWaiting()).toBe(true);
       const sample = await sink.pull(PULL_LIMIT_MS);
       expect(sample?.ptsMs).toBeCloseTo(frame * 100, 3);
@@ -119,7 +119,7 @@ describe('a pipeline', () => {
     expect(await nextIsKeyframe()).toBe(true);
     for (let frame = 1; frame < 5; frame++) expect(await nextIsKeyframe()).toBe(false);
     expect(pipeline.element('sink').forceKeyUnit()).toBe(true);
-    // On a busy machine some frames were encoded before the request, and wait in the sink.
+    // On a busy machine, some frames that were encoded before the request still wait in the sink.
     let frames = 1;
     while (frames < 1_000 && !(await nextIsKeyframe())) frames += 1;
     expect(frames).toBeLessThan(1_000);

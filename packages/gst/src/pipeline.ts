@@ -10,29 +10,32 @@ export type PipelineState = 'null' | 'ready' | 'paused' | 'playing';
 
 const STATE_NUMBER: Record<PipelineState, number> = { null: 1, ready: 2, paused: 3, playing: 4 };
 const STATE_CHANGE_FAILURE = 0;
-/** GST_DEBUG_GRAPH_SHOW_MEDIA_TYPE, _CAPS_DETAILS and _STATES; properties, which may be paths, have another bit. */
+/**
+ * GST_DEBUG_GRAPH_SHOW_MEDIA_TYPE, _CAPS_DETAILS and _STATES. The bit for properties is left out, because properties
+ * may contain paths.
+ */
 const DOT_DETAILS = 1 | 2 | 8;
 const NS_PER_MS = 1e6;
 
-/** An element of a pipeline; an owned reference, released with the pipeline. */
+/** An element of a pipeline. It is an owned reference, which is released with the pipeline. */
 export class Element extends GstObject {
   /**
    * Negotiated caps of a pad, as text.
-   * @returns null without the pad or caps
+   * @returns null: the pad does not exist or has no caps
    */
   padCaps(padName: string): string | null {
     return this.#caps(padName, (pad) => native().gst_pad_get_current_caps(pad));
   }
 
   /**
-   * Caps that a pad can currently accept, as text: for a pad in use, within its neighbours' limits.
-   * @returns null without the pad
+   * Caps that a pad can currently accept, as text. For a linked pad, they include the limits of the linked elements.
+   * @returns null: the pad does not exist
    */
   acceptedCaps(padName: string): string | null {
     return this.#caps(padName, (pad) => native().gst_pad_query_caps(pad, null));
   }
 
-  /** @param read returns a reference that is released here */
+  /** @param read returns a reference, which this method releases */
   #caps(padName: string, read: (pad: Pointer) => Pointer | null): string | null {
     const pad = native().gst_element_get_static_pad(this.pointer, padName);
     if (!pad) return null;
@@ -51,7 +54,7 @@ export class Element extends GstObject {
 
   /**
    * Changes the state of only this element, on a pool thread.
-   * @throws when it refuses; the reason is on the bus
+   * @throws when the element refuses; the reason is on the bus
    */
   setState(state: PipelineState): Promise<void> {
     return changeState(this.pointer, state, this.name);
@@ -152,13 +155,13 @@ export class Pipeline {
     native().gst_object_unref(clock);
   }
 
-  /** Uses the caller's clock, which must be released after the pipeline. */
+  /** Makes the pipeline use the caller's clock. The caller must release the clock after the pipeline. */
   useClock(clock: ManualClock): void {
     native().gst_pipeline_use_clock(this.#object.pointer, clock.pointer);
   }
 
   /**
-   * Changes the state on a pool thread, because opening a display or joining threads takes time.
+   * Changes the state on a pool thread, because opening a display or ending threads takes time.
    * @throws when an element refuses; the reason is on the bus
    */
   setState(state: PipelineState): Promise<void> {
@@ -175,7 +178,7 @@ export class Pipeline {
     }
   }
 
-  /** Clock time at running time 0, milliseconds; valid while playing. */
+  /** Time of the clock at running time 0, in milliseconds; valid while the pipeline is playing. */
   get baseTimeMs(): number {
     return Number(native().gst_element_get_base_time(this.#object.pointer)) / NS_PER_MS;
   }
@@ -184,9 +187,11 @@ export class Pipeline {
     return this.#bus.poll();
   }
 
-  /** The graph in Graphviz DOT with states and caps. Made on a pool thread, because it takes milliseconds. */
+  /**
+   * The graph in Graphviz DOT, with states and caps. It is created on a pool thread, because this takes milliseconds.
+   */
   dot(): Promise<string> {
-    // The thread's own reference: the pipeline may be released meanwhile.
+    // The thread needs its own reference, because the pipeline may be released in the meantime.
     const pipeline = native().gst_object_ref(this.#object.pointer);
     return new Promise((resolve, reject) => {
       native().gst_debug_bin_to_dot_data.async(pipeline, DOT_DETAILS, (error, text) => {

@@ -1,7 +1,7 @@
 import { initialise } from './init.ts';
 import { native, readPointer, takeString } from './native.ts';
 
-/** Offset of `next` in GList, after `data`. */
+/** Offset of `next` in GList; `data` precedes it. */
 const LIST_NEXT = 8;
 
 /** Names of all element factories in this host's registry, sorted. */
@@ -22,7 +22,7 @@ export function listElements(): string[] {
   return names.sort();
 }
 
-/** Whether the registry has an element; the element may still not work. */
+/** Whether the registry contains an element. The element may still not work. */
 export function hasElement(name: string): boolean {
   initialise();
   const factory = native().gst_element_factory_find(name);
@@ -31,7 +31,7 @@ export function hasElement(name: string): boolean {
   return true;
 }
 
-/** Whether a plugin is installed, even without usable elements. */
+/** Whether a plugin is installed, even if none of its elements can be used. */
 export function hasPlugin(name: string): boolean {
   initialise();
   const plugin = native().gst_registry_find_plugin(native().gst_registry_get(), name);

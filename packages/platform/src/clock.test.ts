@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from './clock.ts';
 import type { Timer } from './timer.ts';
 
-/** Blocks the process like a stop signal or a long computation. */
+/** Blocks this process, like a stop signal or a long computation. */
 function standStill(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
@@ -55,7 +55,7 @@ describe('after the process was paused', () => {
     socket.once('data', () => deadline.cancel());
     client.write('in time');
     standStill(1_100);
-    // A later deadline fires after all earlier ones.
+    // A timer with a later deadline fires after all earlier timers.
     await new Promise<void>((resolve) => timers.push(schedule(resolve, 50)));
     expect(fired).toEqual([]);
     client.destroy();

@@ -7,15 +7,16 @@ export const DAY_MS = 24 * HOUR_MS;
 
 /** A timer that is late by this much means that the process was paused. */
 const STOOD_STILL_MS = SECOND_MS;
-/** Node's longest timer, 25 days; a longer one would fire at once. */
+/** Longest time of Node's timers, 25 days; a longer one would fire at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 /**
  * The machine's clock and timers.
  *
  * Node runs due timers before it reads sockets. After a pause of the process (stopped, swapped out, paused virtual
- * machine) every deadline would fire before the frames that arrived in time are read, and every link would close. So
- * a timer that is late by a second runs after one more turn of the event loop, which reads the sockets.
+ * machine), every deadline would therefore fire before the frames that arrived in time are read, and every connection
+ * would close. So if a timer is late by a second, it runs only after one more turn of the event loop, which reads the
+ * sockets.
  */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
@@ -32,7 +33,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** One object per timer and no closure: a media worker arms a few hundred of them per second. */
+/** One object per timer and no closure, because a media worker starts a few hundred timers per second. */
 class GuardedTimer implements Timer {
   handle: NodeJS.Timeout | null = null;
   readonly delayMs: number;
@@ -80,8 +81,8 @@ export function delay(clock: Pick<Clock, 'setTimeout'>, delayMs: number): Promis
 }
 
 /**
- * The promise's value, or `fallback` if it has not settled after `limitMs`. The promise itself is not cancelled. A
- * rejection before the limit is passed on, a later one is ignored.
+ * The promise's value, or `fallback` if it has not settled after `limitMs`. The promise itself is not cancelled. If the
+ * promise rejects before the limit, within() rejects too; a later rejection is ignored.
  */
 export function within<T, F>(
   clock: Pick<Clock, 'setTimeout'>,

@@ -1,14 +1,14 @@
 import type { Environment } from './variables.ts';
 
-/** Variables by name. */
+/** Variables of an environment, by name. */
 type Variables = Readonly<Record<string, string>>;
 
 const LINE = /^([A-Z][A-Z0-9_]*)='([^']*)'$/;
 
 /**
- * Text of an environment file that systemd (EnvironmentFile=), `node --env-file` and a shell read alike: each value
- * in single quotes, where no character is special.
- * @throws for a value with a single quote or line break, which the three read differently
+ * Text of an environment file that systemd (EnvironmentFile=), `node --env-file` and a shell read in the same way. Each
+ * value is in single quotes, in which no character is special.
+ * @throws when a value contains a single quote or line break, because the three read these differently
  */
 export function renderEnvironment(variables: Variables): string {
   return Object.entries(variables)
@@ -34,9 +34,9 @@ export function parseEnvironment(text: string): Record<string, string> {
 }
 
 /**
- * Environment of an installed service: the stored variables, overridden by those of this call. A variable and its
- * _FILE form replace each other; an empty one is removed.
- * @param isOwn whether the service uses a variable of this name without _FILE; others are dropped
+ * Environment of an installed service: the stored variables, overridden by those of this call. A variable and its _FILE
+ * form replace each other; an empty variable is removed.
+ * @param isOwn whether the service uses a variable with this name (without _FILE); other variables are dropped
  */
 export function mergeEnvironment(
   stored: Variables,
@@ -45,7 +45,7 @@ export function mergeEnvironment(
 ): Record<string, string> {
   const merged: Record<string, string> = { ...stored };
   for (const [key, value] of Object.entries(given)) {
-    // A variable's own name may end with _FILE, such as SERVICE_SEED_FILE.
+    // A variable's own name may end with _FILE, for example SERVICE_SEED_FILE.
     const name = isOwn(key) ? key : key.replace(/_FILE$/, '');
     if (!isOwn(name) || value === undefined) continue;
     delete merged[key];

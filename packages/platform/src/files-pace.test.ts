@@ -2,10 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { FilesPace } from './files-pace.ts';
 
 const FILE_CHUNK_BYTES = 64 * 1024;
-/** Reports of a browser come 16 times a second. */
+/** Interval of a browser's reports, 16 a second. */
 const REPORT_MS = 62;
 
-/** A link with a queue, shared by the picture and an endless file. @returns per ms */
+/**
+ * Simulates a link with a queue that the picture and an endless file share. @returns the 95th percentile of the
+ * queueing delay, and the file's rate
+ */
 function share(link: {
   kbps: (nowMs: number) => number;
   pictureKbps: number;
@@ -19,9 +22,9 @@ function share(link: {
   for (let nowMs = 0; nowMs < link.seconds * 1000; nowMs++) {
     const perMs = link.kbps(nowMs) / 8;
     queued = Math.max(0, queued - perMs) + link.pictureKbps / 8;
-    // A report describes packets sent half a round trip ago; here it arrives at once.
+    // In reality a report is about packets sent half a round trip ago; here it arrives at once.
     if (link.paced && nowMs % REPORT_MS === 0) pace.heard(queued / perMs, nowMs);
-    // The transport itself stops sending at a queue of one second.
+    // The transport itself stops sending when its queue is one second long.
     while (pace.waitMs(0, nowMs) === 0 && queued < perMs * 1000) {
       const bytes = pace.frameBytes(FILE_CHUNK_BYTES);
       pace.sent(bytes, nowMs);
@@ -43,7 +46,7 @@ describe('a file on a link that the picture needs', () => {
     const { p95Ms, fileKbps } = share({ kbps: () => 8_000, pictureKbps: 4_000, paced: true, seconds: 20 });
     expect(p95Ms).toBeLessThan(40);
     expect(fileKbps).toBeGreaterThan(2_000);
-    // Without the pace, the picture waits for the transport's full queue.
+    // Without the pace, the picture waits behind the transport's full queue.
     expect(share({ kbps: () => 8_000, pictureKbps: 4_000, paced: false, seconds: 20 }).p95Ms).toBeGreaterThan(
       500,
     );

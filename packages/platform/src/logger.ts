@@ -6,14 +6,14 @@ import { type DestinationStream, type LoggerOptions, type Logger as PinoLogger, 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
 
 /**
- * Structured log, one JSON object per line: `logger.warn({ host_id }, 'session.host_lost')`. The event's name is a
- * declared one; fields never contain secrets.
+ * Structured log, one JSON object per line: `logger.warn({ host_id }, 'session.host_lost')`. The event name must be
+ * declared in LOG_EVENTS; fields never contain secrets.
  */
 export type Logger<Event extends string = LogEvent> = Record<
   LogLevel,
   (fields: object, event: Event) => void
 > & {
-  /** A logger that adds these fields to each line. */
+  /** Creates a logger that adds these fields to each line. */
   child(bindings: object): Logger<Event>;
   isLevelEnabled(level: LogLevel): boolean;
 };
@@ -37,14 +37,14 @@ const SECRET_FIELDS: ReadonlySet<string> = new Set([
   'x-service-dev-key',
   'x-service-enroll',
 ]);
-/** Most bytes of lines that wait to be written; further lines are dropped. */
+/** Largest number of bytes in lines that wait to be written; further lines are dropped. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
-/** Depth to which a line is searched: a field, a field of an object, a header of a request. */
+/** Number of levels of a line that are searched: a field, a field of an object, a header of a request. */
 const SEARCHED_LEVELS = 3;
 
 /**
  * @param level one of pino's level names
- * @param destination default: standard output, human-readable on a terminal
+ * @param destination default: standard output; on a terminal the lines are formatted for people
  */
 export function createLogger<Event extends string = LogEvent>(
   level: string,
@@ -58,7 +58,8 @@ export function createLogger<Event extends string = LogEvent>(
     serializers: { err: describeError },
   };
   const formatters = {
-    // pino's own redaction checks each path in each field: 60 kB of garbage per line.
+    // pino's own redaction is not used, because it checks each path in each field, which is slow: 60 kB of garbage per
+    // line.
     log: (fields: object) => withoutSecrets(fields, SEARCHED_LEVELS) as Record<string, unknown>,
   };
   const logger =
@@ -72,7 +73,7 @@ export function createLogger<Event extends string = LogEvent>(
           { ...options, formatters: { ...formatters, level: (label) => ({ level: label }) } },
           destination ?? standardOutput(),
         );
-  // pino does not pass a child's bindings to formatters.
+  // Redacted here, because pino does not pass a child's bindings to formatters.
   const { child } = logger;
   const searched: typeof child = function (this: PinoLogger, bindings, options) {
     return child.call(this, withoutSecrets(bindings, SEARCHED_LEVELS), options);
@@ -80,7 +81,7 @@ export function createLogger<Event extends string = LogEvent>(
   return Object.assign(logger, { child: searched });
 }
 
-/** Standard output. If its disk is full or its reader has stopped, the program continues and reports this once. */
+/** Standard output. If its disk is full or its reader has stopped, the program continues and reports this only once. */
 function standardOutput(): DestinationStream {
   let flushing = false;
   let isReported = false;
@@ -96,7 +97,7 @@ function standardOutput(): DestinationStream {
     try {
       writeSync(2, `The log cannot be written (${error.message}); lines of it are lost.\n`);
     } catch {
-      // Standard error may be on the same full disk.
+      // Ignored, because standard error may be on the same full disk.
     }
   });
   const { flushSync } = output;
@@ -105,7 +106,7 @@ function standardOutput(): DestinationStream {
     try {
       flushSync.call(output);
     } catch {
-      // At the exit the disk may still be full, or the reader stopped.
+      // Errors are ignored, because at the exit the disk may still be full, or the reader may have stopped.
     } finally {
       flushing = false;
     }
@@ -113,12 +114,12 @@ function standardOutput(): DestinationStream {
   return output;
 }
 
-/** A logger without output, for printing commands and for tests. */
+/** A logger without output, for commands that print their results, and for tests. */
 export function silentLogger(): Logger {
   return pino({ level: 'silent' });
 }
 
-/** The packed agent lacks the package for readable lines. */
+/** Whether the package for readable lines is installed. The packed agent does not contain it. */
 function hasPrettyLines(): boolean {
   try {
     createRequire(import.meta.url).resolve('pino-pretty');
@@ -128,7 +129,7 @@ function hasPrettyLines(): boolean {
   }
 }
 
-/** @returns the same object if nothing is redacted, the usual case */
+/** @returns the same object if nothing must be redacted, which is the usual case */
 function withoutSecrets<Fields extends object>(fields: Fields, levels: number): Fields {
   let clean: Fields | null = null;
   for (const key in fields) {
@@ -146,7 +147,8 @@ function withoutSecrets<Fields extends object>(fields: Fields, levels: number): 
 }
 
 /**
- * Not searched: errors have a serializer, bytes have no field names, and objects with toJSON define their own output.
+ * Other objects are not searched: errors have a serializer, byte arrays have no field names, and objects with toJSON
+ * define their own output.
  */
 function isSearched(value: unknown): value is object {
   return (
@@ -158,7 +160,10 @@ function isSearched(value: unknown): value is object {
   );
 }
 
-/** Type, code, message and stack. Database errors also contain values of the failed row, which are omitted. */
+/**
+ * Type, code, message and stack of an error. Other fields are omitted, because database errors contain values of the
+ * failed row.
+ */
 function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: String(error) };
   return {

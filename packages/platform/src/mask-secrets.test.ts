@@ -41,7 +41,7 @@ describe('known values are masked', () => {
   });
 
   test('anywhere in the text', () => {
-    // A mask and its neighbouring text may form a value that contains a part of the mask.
+    // A mask and the text next to it may form a value that contains a part of the mask.
     const isMasked = (line: string) =>
       line.trim().length >= 4 && !/[[\]]/.test(line) && !'masked'.includes(line);
     fc.assert(
@@ -60,7 +60,7 @@ test('texts of JSON are masked, numbers and keys stay', () => {
   });
 });
 
-// Each pattern takes a second for these texts; a quadratic one would take hours.
+// Each pattern needs a second for these texts; a pattern with quadratic time would need hours.
 test('long hostile texts take a bounded time', () => {
   for (const text of ['a'.repeat(1e6), 'password='.repeat(1e5), '://'.repeat(3e5), 'token:"'.repeat(1e5)])
     expect(maskSecrets(text).length).toBeGreaterThan(0);

@@ -2,29 +2,32 @@
 
 const MASK = '[masked]';
 
-/** A name after which a secret follows: `api_key=…`, `"password":"…"`, `Authorization: …`. */
+/** A name that a secret follows: `api_key=…`, `"password":"…"`, `Authorization: …`. */
 const NAMED =
   /((?:pass(?:word|wd|phrase)?|pwd|secret|token|credential|api[-_]?key|access[-_]?key|private[-_]?key|auth(?:orization)?|cookie|ice-pwd|ice-ufrag)[\w-]{0,32}["']?\s{0,4}[=:]\s{0,4}["']?(?:(?:bearer|basic|enroll)\s{1,4})?)([^\s"',;&]{1,4096})/gi;
-/** Credentials of HTTP and of URLs. */
+/** Credentials in HTTP headers and in URLs. */
 const SCHEME = /\b((?:bearer|basic|enroll) {1,4})[\w+/.=~-]{8,4096}/gi;
 const IN_URL = /(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/@:]{0,256}:[^\s/@]{1,256}@/gi;
-/** Lines of a session description, and candidates, because they contain addresses and keys of a connection. */
+/**
+ * Lines of a session description, and candidates. They are masked, because they contain addresses and keys of a
+ * connection.
+ */
 const SDP_LINE =
   /\b(?:v=0(?=\s|\\[rn])|[amoc]=(?:-|ice-|fingerprint|crypto|candidate|video|audio|application|IN IP|ssrc)|candidate:)[^\n"]*/g;
-/** Random texts: the characters of base64 and hexadecimal. */
+/** Texts that look random: long runs of characters of base64 or hexadecimal numbers. */
 const RUN = /[\w+=-]{24,}/g;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** Least length of random bytes that count as a secret; shorter ones may be a hash or a number. */
+/** Shortest hexadecimal number that counts as a secret; a shorter one may be a hash or an ordinary number. */
 const HEX = /^[0-9a-f]{32,}$/i;
 
-/** Least length of a value that is masked everywhere; masking shorter values would destroy much of the text. */
+/** Shortest value that is masked everywhere. Masking shorter values would destroy much of the text. */
 const SHORTEST_ANYWHERE = 4;
 
 /**
- * @param values known secrets, such as the environment of an app. Those of three characters and less are masked only
- *   after `=` or `:`.
- * @returns the text with `[masked]` in place of these, and of everything that looks like a credential, a random token
- *   or a line of SDP
+ * @param values known secrets, for example values of an app's environment variables. Values with at most three
+ * characters are masked only after `=` or `:`.
+ * @returns the text, in which `[masked]` replaces these values and all parts that look like a credential, a random
+ * token or a line of SDP
  */
 export function maskSecrets(text: string, values: readonly string[] = []): string {
   let masked = text;
@@ -42,7 +45,7 @@ export function maskSecrets(text: string, values: readonly string[] = []): strin
 
 const SECRET_KEY = /pass(?:word|wd|phrase)|secret|token|credential|api[-_]?key|authorization|cookie/i;
 
-/** Masks every text of a JSON value; a text whose key names a secret is masked completely. */
+/** Masks all texts in a JSON value. If a text's key is a name for secrets, the text is masked completely. */
 export function maskJson(value: unknown): unknown {
   if (typeof value === 'string') return maskSecrets(value);
   if (Array.isArray(value)) return value.map(maskJson);
@@ -55,7 +58,7 @@ export function maskJson(value: unknown): unknown {
   );
 }
 
-/** Each line of each value, plain and JSON-escaped; the longest first, because one may contain another. */
+/** Each line of each value, plain and JSON-escaped. The longest are first, because one may contain another. */
 function partsOf(values: readonly string[]): string[] {
   const lines = values.flatMap((value) => value.split(/\r?\n/)).filter((line) => line.trim() !== '');
   const parts = new Set(lines.flatMap((line) => [line, JSON.stringify(line).slice(1, -1)]));

@@ -2,7 +2,7 @@
  * Percentile with linear interpolation between the two nearest raw values.
  * @param sorted ascending
  * @param share 0–1
- * @returns null when there are no values
+ * @returns null: there are no values
  */
 export function percentile(sorted: readonly number[], share: number): number | null {
   if (sorted.length === 0) return null;

@@ -1,16 +1,16 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
-/** Randomness, injected so that tests are repeatable. */
+/** Source of random values. It is passed in, so that tests are repeatable. */
 export interface Random {
   /** Cryptographically strong bytes, for tokens. */
   bytes(count: number): Buffer;
-  /** A v4 uuid, lowercase canonical. */
+  /** A uuid of version 4 in canonical lower-case form. */
   uuid(): string;
-  /** Uniform in [0, 1); for jitter only. */
+  /** A number that is uniform in [0, 1). For jitter only, because it is not cryptographically strong. */
   number(): number;
 }
 
-/** The operating system's generator. */
+/** The operating system's random generator. */
 export const systemRandom: Random = {
   bytes: (count) => randomBytes(count),
   uuid: () => randomUUID(),

@@ -14,7 +14,7 @@ export function isSystemdRunning(): boolean {
   return existsSync('/run/systemd/system');
 }
 
-/** Stored environment of an earlier installation; empty without one. */
+/** Environment that an earlier installation stored; empty: there was no installation. */
 export async function readStoredEnvironment(environmentFile: string): Promise<Record<string, string>> {
   return existsSync(environmentFile) ? parseEnvironment(await readFile(environmentFile, 'utf8')) : {};
 }
@@ -33,7 +33,7 @@ export async function writeWhole(file: string, text: string, mode: number): Prom
 
 /**
  * Reloads the units, starts the service and enables it.
- * @returns the exit code: 0 it runs, or this machine has no service manager; 1 it does not start
+ * @returns the exit code: 0 the service runs, or this machine has no service manager; 1 the service does not start
  */
 export async function startService(service: string, print: (line: string) => void): Promise<number> {
   if (!isSystemdRunning()) {

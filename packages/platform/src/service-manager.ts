@@ -2,18 +2,18 @@ import type { Clock, Timer } from './timer.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Status interval without a watchdog. */
+/** Interval of status messages if there is no watchdog. */
 const STATUS_EVERY_MS = 10_000;
 
 /** Sends lines such as READY=1 to the service manager that started this process. Source: sd_notify(3). */
 export type Notify = (...lines: string[]) => void;
 
 /**
- * Connects to the service manager; without one the returned function does nothing.
+ * Connects to the service manager. Without a service manager, the returned function does nothing.
  *
- * Node has no unix datagram sockets. A helper program would need NotifyAccess=all, which lets every child of the
- * service send too, including apps. So this calls systemd's client library; a machine without the library has no
- * systemd.
+ * Node does not support unix datagram sockets. A helper program would need NotifyAccess=all, with which every child
+ * process of the service, including apps, could send messages. So systemd's client library is used; a machine without
+ * this library has no systemd.
  */
 export async function connectServiceManager(env: Environment): Promise<Notify> {
   if (!env.NOTIFY_SOCKET) return () => undefined;
@@ -23,7 +23,7 @@ export async function connectServiceManager(env: Environment): Promise<Notify> {
     const send = koffi
       .load('libsystemd.so.0')
       .func('int sd_notify(int unset_environment, const char *state)');
-    // The result is ignored, because an error could not be reported anyway.
+    // The result is ignored, because an error could not be reported.
     return (...lines) => void send(0, lines.join('\n'));
   } catch {
     return () => undefined;
@@ -31,7 +31,7 @@ export async function connectServiceManager(env: Environment): Promise<Notify> {
 }
 
 /**
- * Watchdog interval of the service manager, ms; null = no watchdog.
+ * Watchdog interval of the service manager in milliseconds; null: there is no watchdog.
  * Source: sd_watchdog_enabled(3).
  */
 export function watchdogMs(env: Environment, pid: number): number | null {
@@ -44,18 +44,18 @@ export function watchdogMs(env: Environment, pid: number): number | null {
 export interface ServicePulseOptions {
   notify: Notify;
   clock: Pick<Clock, 'setTimeout'>;
-  /** null: no watchdog; only the status is sent. */
+  /** Watchdog interval in milliseconds; null: there is no watchdog, so only the status is sent. */
   watchdogMs: number | null;
-  /** One line for `systemctl status`; missing: none. */
+  /** Returns one line for `systemctl status`; missing: no status is sent. */
   status?: () => string;
   /** Runs work after the event loop has read its sockets. */
   afterPoll?: (work: () => void) => void;
 }
 
 /**
- * Feeds the watchdog from the event loop: each beat needs one whole turn, timers and then sockets, and only then
- * schedules the next. A loop that hangs in either phase does not feed the watchdog, and missed beats are not sent
- * later.
+ * Sends watchdog messages from the event loop. A message is sent only after one whole turn of the loop (timers and then
+ * sockets), and only then the next message is scheduled. So if the loop hangs in either phase, no message is sent, and
+ * missed messages are not sent later.
  */
 export class ServicePulse {
   readonly #options: ServicePulseOptions;

@@ -1,31 +1,31 @@
-/** The parts in which the systemd units of agent and control plane differ; serviceUnit adds the common parts. */
+/** The parts in which the systemd units of agent and control plane differ. serviceUnit() adds the common parts. */
 export interface ServiceUnit {
-  /** Without `.service`. */
+  /** Name of the service, without `.service`. */
   name: string;
   description: string;
-  /** Command that writes the unit. */
+  /** Command that writes the unit file. */
   writtenBy: string;
   /** Absolute paths of the Node binary and of the main program. */
   node: string;
   program: string;
   /** Words of the program's command line. */
   args: readonly string[];
-  /** File with the program's environment, one `NAME='value'` a line. */
+  /** File with the program's environment, one `NAME='value'` per line. */
   environmentFile: string;
-  /** Lines of each section. */
+  /** Lines of the sections of the unit. */
   dependencies: string;
   service: string;
-  /** Restrictions of only this program, in addition to those of both. */
+  /** Restrictions that apply only to this program, in addition to the common ones. */
   closed: string;
-  /** Lines that explain and set the exceptions for this program. */
+  /** Exceptions from the common restrictions for this program, with comments that explain them. */
   open: string;
 }
 
-/** systemd restarts a program whose event loop hangs for this long (seconds; WatchdogSec). */
+/** If the program's event loop hangs for this number of seconds, systemd restarts it (WatchdogSec). */
 const WATCHDOG_SECS = 30;
 
 /**
- * A systemd unit that is always restarted, whatever the reason of its end.
+ * Text of a systemd unit whose program is always restarted, for any reason of its end.
  * Source: systemd.service(5), systemd.exec(5), as of systemd 252.
  */
 export function serviceUnit(unit: ServiceUnit): string {
@@ -77,7 +77,7 @@ WantedBy=multi-user.target
 `;
 }
 
-/** Quotes a word of a unit file; `%` and `$` are literal. Source: systemd.syntax(7), "Quoting". */
+/** Quotes a word of a unit file, so that `%` and `$` have no special meaning. Source: systemd.syntax(7), "Quoting". */
 export function quotedWord(word: string): string {
   const literal = word.replace(/%/g, '%%');
   if (/^[\w./@:+,=%-]+$/.test(literal)) return literal;

@@ -2,7 +2,9 @@ import { expect, test, vi } from 'vitest';
 import { SilenceWatch } from './silence-watch.ts';
 import type { Clock } from './timer.ts';
 
-/** A clock whose single interval fires on the test's command, to imitate the late timers of a stopped process. */
+/**
+ * A clock with a single interval, which fires when the test says so. It imitates the late timers of a stopped process.
+ */
 function handClock() {
   let nowMs = 0;
   let check: () => void = () => undefined;

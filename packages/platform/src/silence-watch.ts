@@ -1,13 +1,17 @@
 import type { Clock, Timer } from './timer.ts';
 
-/** A tenth of the shortest limit in use (2.5 s), so an alarm is late by at most a tenth. */
+/**
+ * Interval of the checks: a tenth of the shortest limit in use (2.5 s), so a report is late by at most a tenth of the
+ * limit.
+ */
 const CHECK_PERIOD_MS = 250;
 
 /**
  * Reports once when a peer has been silent for `limitMs`. Time in which this process was paused (stopped, starved,
  * machine asleep) does not count, because unread messages may be waiting.
  *
- * watching (from its construction) → silent (reported) or closed; both are final. Owns one timer, freed by either.
+ * watching (from its construction) → silent (reported) or closed; both are final. Owns one timer, which is freed in
+ * both cases.
  */
 export class SilenceWatch {
   readonly #clock: Clock;

@@ -1,11 +1,11 @@
-/** Permits bursts of `burst` events, and `perSecond` in the long run. */
+/** Allows bursts of `burst` events, and `perSecond` events on average. */
 export class TokenBucket {
   readonly #perSecond: number;
   readonly #burst: number;
   #tokens: number;
   #filledMs: number;
 
-  /** @param nowMs monotonic milliseconds, as in every call */
+  /** @param nowMs monotonic milliseconds; the same in all methods */
   constructor(perSecond: number, burst: number, nowMs: number) {
     this.#perSecond = perSecond;
     this.#burst = burst;
@@ -19,8 +19,9 @@ export class TokenBucket {
   }
 
   /**
-   * Takes one or several tokens. One available token is enough; missing ones become a debt that delays later events.
-   * @returns false when no token is available
+   * Takes one or several tokens. One available token is enough; missing tokens become a debt, which delays later
+   * events.
+   * @returns false: no token is available
    */
   take(nowMs: number, tokens = 1): boolean {
     if (this.isEmpty(nowMs)) return false;
@@ -28,7 +29,10 @@ export class TokenBucket {
     return true;
   }
 
-  /** Takes a token for an event that cannot wait. The debt delays later events, by at most the time of one burst. */
+  /**
+   * Takes a token for an event that cannot wait. If no token is available, the debt delays later events, by at most the
+   * time of one burst.
+   */
   overdraw(nowMs: number): void {
     this.#fill(nowMs);
     this.#tokens = Math.max(-this.#burst, this.#tokens - 1);

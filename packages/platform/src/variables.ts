@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A variable of an environment; `text` is null when unset. */
+/** A variable of an environment; text null: the variable is not set. */
 export type GivenVariable =
   | { text: string | null; source: 'environment' | 'file' | 'unset' }
   | { problem: { variable: string; expected: string } };
 
 /**
- * Looks up a variable, given directly or as a file under its name with _FILE. A final line break of the file is
- * removed.
+ * Looks up a variable NAME, which is set directly, or by NAME_FILE with the path of a file. A final line break of the
+ * file is removed.
  * @param emptyCounts whether an empty text is a value; otherwise it counts as unset, so that unit files can list
  *   every variable
  */

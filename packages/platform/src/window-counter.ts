@@ -1,4 +1,4 @@
-/** Counts events in a sliding window; stores at most `limit` times. */
+/** Counts events in a sliding window. Stores the times of at most `limit` events. */
 export class WindowCounter {
   readonly #limit: number;
   readonly #windowMs: number;
@@ -9,14 +9,17 @@ export class WindowCounter {
     this.#windowMs = windowMs;
   }
 
-  /** Counts one event. @returns true when the window has `limit` events */
+  /** Counts one event. @returns true: the window now has `limit` events */
   add(nowMs: number): boolean {
     this.#instants.push(nowMs);
     if (this.#instants.length > this.#limit) this.#instants.shift();
     return this.isFull(nowMs);
   }
 
-  /** Counts one event if the window has space. @returns false: it has none, and nothing was counted */
+  /**
+   * Counts one event if the window has less than `limit` events. @returns false: the window is full, so nothing was
+   * counted
+   */
   take(nowMs: number): boolean {
     if (this.isFull(nowMs)) return false;
     this.add(nowMs);
@@ -28,7 +31,7 @@ export class WindowCounter {
     return this.#instants.length >= this.#limit && nowMs - this.#instants[0]! < this.#windowMs;
   }
 
-  /** Milliseconds until the window has space; 0: now. */
+  /** Milliseconds until another event is allowed; 0: now. */
   roomInMs(nowMs: number): number {
     return this.isFull(nowMs) ? this.#instants[0]! + this.#windowMs - nowMs : 0;
   }

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-/** Resolution of the measurement (ms). */
+/** Resolution of the measurement in milliseconds. */
 const EVERY_MS = 5;
 
 /**
@@ -14,7 +14,7 @@ export async function withLoopWatched<T>(
   histogram.enable();
   try {
     const result = await work();
-    // A stall at the very end is recorded by the next timer.
+    // Waits two turns, because a stall at the very end is recorded only by the next timer.
     for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     return { result, longestStallMs: histogram.max / 1e6 };
   } finally {

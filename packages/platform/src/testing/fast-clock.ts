@@ -2,7 +2,8 @@ import { systemClock } from '../clock.ts';
 import type { Clock } from '../timer.ts';
 
 /**
- * Real time at `speed` times its rate, for waits of seconds with real sockets and files. The wall clock is unchanged.
+ * A clock on which time passes `speed` times faster, for tests that wait some seconds and use real sockets and files.
+ * The wall clock is unchanged.
  */
 export function fastClock(speed: number): Clock {
   return {

@@ -3,22 +3,22 @@ import type { Clock, Timer } from '../timer.ts';
 interface Pending {
   dueMs: number;
   order: number;
-  /** null: once. */
+  /** Interval of the timer; null: the timer fires only once. */
   everyMs: number | null;
   run: () => void;
 }
 
-/** Wall clock at the start of a test. */
+/** Default time of the wall clock at the start of a test. */
 export const TEST_EPOCH_MS = Date.UTC(2026, 5, 2, 12, 0, 0);
 
-/** A clock that advances only when a test moves it. */
+/** A clock that advances only when a test advances it. */
 export class ManualClock implements Clock {
   #nowMs: number;
   #monotonicMs = 1_000;
   #order = 0;
   readonly #pending = new Set<Pending>();
 
-  /** @param nowMs start of the wall clock; the monotonic clock restarts with each process */
+  /** @param nowMs initial time of the wall clock; the monotonic clock always starts at the same value */
   constructor(nowMs = TEST_EPOCH_MS) {
     this.#nowMs = nowMs;
   }
@@ -46,7 +46,7 @@ export class ManualClock implements Clock {
     this.#moveTo(untilMs);
   }
 
-  /** Advances both clocks and runs due timers in order; between timers, settled promises run. */
+  /** Advances both clocks and runs due timers in order. Between two timers, callbacks of settled promises run. */
   async pass(byMs: number): Promise<void> {
     const untilMs = this.#monotonicMs + byMs;
     while (this.#runNext(untilMs)) await settle();
@@ -54,17 +54,17 @@ export class ManualClock implements Clock {
     await settle();
   }
 
-  /** Moves only the wall clock, like an administrator who sets it. */
+  /** Changes only the wall clock, like an administrator who sets the time. */
   jump(byMs: number): void {
     this.#nowMs += byMs;
   }
 
-  /** Whether a timer is due in exactly `delayMs`, so that a test can see a wait begin. */
+  /** Whether a timer is due in exactly `delayMs`, so that a test can detect that a wait has begun. */
   isAwaited(delayMs: number): boolean {
     return [...this.#pending].some(({ dueMs }) => dueMs === this.#monotonicMs + delayMs);
   }
 
-  /** Armed timers (count). */
+  /** Number of pending timers. */
   get pendingTimers(): number {
     return this.#pending.size;
   }
@@ -99,12 +99,14 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Turns of the event loop that a fired timer gets. One turn runs a whole chain of promises, and one immediate. */
+/**
+ * Number of event loop turns after a timer has fired. In one turn, a whole chain of promises and one immediate can run.
+ */
 const TURNS = 5;
 
 /**
- * Runs ready promises and immediates. It cannot see work that is under way outside this thread: files, sockets,
- * child processes, native threads. After such work a test awaits its result, not the clock.
+ * Runs ready promises and immediates. It does not wait for work outside of this thread: files, sockets, child
+ * processes, native threads. After such work, a test must await the work's result.
  */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < TURNS; turn += 1) await new Promise((resolve) => setImmediate(resolve));

@@ -1,8 +1,8 @@
 import type { Random } from '../random.ts';
 
 /**
- * Randomness that a seed repeats, for fakes and tests; never for secrets.
- * @param seed any number; only its low 32 bits count
+ * Random values that are the same for the same seed, for fakes and tests; never for secrets.
+ * @param seed any number; only its low 32 bits are used
  * Source: mulberry32 by Tommy Ettinger, public domain.
  */
 export function seededRandom(seed: number): Random {
