@@ -168,7 +168,8 @@ export function text(maxBytes: number) {
 }
 
 /**
- * Like `text`, but for a database key: also refuses NUL, which Postgres cannot store. @param maxBytes bound, inclusive
+ * Like `text`, but for a database key: also refuses NUL, which Postgres cannot store.
+ * @param maxBytes bound, inclusive
  */
 export function keyText(maxBytes: number) {
   return text(maxBytes).refine((value) => !value.includes('\0'), { error: 'a NUL character' });

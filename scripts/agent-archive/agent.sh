@@ -1,9 +1,11 @@
 #!/bin/sh
-# Makes this machine a host of Footlight: installs the agent and what it needs, enrolls it, and starts it as a service.
+# Makes this machine a host of Footlight: installs the agent and the packages that it needs, enrolls it, and starts it
+# as a service.
 #
-# The console of the control plane shows the line to run. The environment configures it: SERVICE_CONTROL_URL,
-# SERVICE_ENROLLMENT_TOKEN, SERVICE_CONTROL_FINGERPRINT if the control plane's certificate is self-signed, and any other
-# SERVICE_ variable of the agent. A second run upgrades the agent, which keeps its identity, its homes and its settings.
+# The console of the control plane shows the command to run. This script is configured by environment variables:
+# SERVICE_CONTROL_URL, SERVICE_ENROLLMENT_TOKEN, SERVICE_CONTROL_FINGERPRINT if the control plane's certificate is
+# self-signed, and any other SERVICE_ variable of the agent. A second run upgrades the agent, which keeps its identity,
+# its homes and its settings.
 set -eu
 
 ARCHIVE_SHA256=@ARCHIVE_SHA256@
@@ -29,7 +31,8 @@ check_machine() {
   if [ -z "${SERVICE_ENROLLMENT_TOKEN:-}" ] && [ ! -f "$ENVIRONMENT" ]; then
     fail 'SERVICE_ENROLLMENT_TOKEN is not set; copy the whole line from the console.'
   fi
-  # Cleared if not set: a pinned fingerprint from an earlier run would refuse a certificate that is trusted now.
+  # Set to empty if it was not passed, because a pinned fingerprint from an earlier run would refuse a certificate that
+  # is trusted now.
   export SERVICE_CONTROL_FINGERPRINT="${SERVICE_CONTROL_FINGERPRINT:-}"
 }
 
@@ -43,20 +46,20 @@ install_packages() {
   say "Installing Debian packages:$missing"
   export DEBIAN_FRONTEND=noninteractive
   apt-get -qq update || fail 'apt-get update failed; see above.'
-  # Unquoted on purpose: each package is a separate argument.
+  # Not quoted, because each package must be a separate argument.
   # shellcheck disable=SC2086
   apt-get -qq -y install --no-install-recommends $missing >/dev/null || fail "apt-get could not install:$missing"
 }
 
-# With a pinned fingerprint curl does not verify the certificate, because the archive is checked against the checksum in
-# this script.
+# With a pinned fingerprint, curl does not verify the certificate. This is safe, because the archive is checked against
+# the checksum in this script.
 fetch_archive() {
   say "Fetching the agent from $SERVICE_CONTROL_URL"
   archive=$scratch/agent.tgz
   set -- -fsS -o "$archive"
   [ -z "$SERVICE_CONTROL_FINGERPRINT" ] || set -- "$@" -k
   [ ! -f "${SERVICE_CONTROL_CA:-/nonexistent}" ] || set -- "$@" --cacert "$SERVICE_CONTROL_CA"
-  # With several replicas the first one is used; each has the same archive.
+  # If there are several replicas, the first one is used, because all have the same archive.
   first=${SERVICE_CONTROL_URL%%,*}
   curl "$@" "${first%/}/install/agent-linux-x64.tgz" || fail 'the agent could not be fetched.'
   printf '%s  %s\n' "$ARCHIVE_SHA256" "$archive" | sha256sum --check --status ||
@@ -73,13 +76,13 @@ unpack() {
   rm -rf "$PROGRAM_DIR.old"
 }
 
-# If process 1 is not systemd, the supervisor of scripts/up runs the agent, until this machine is turned off.
+# If process 1 is not systemd, the supervisor of scripts/up runs the agent until this machine is turned off.
 supervise() {
   if [ -f "$SUPERVISOR_PID" ]; then
     former=$(cat "$SUPERVISOR_PID")
     if tr '\0' ' ' <"/proc/$former/cmdline" 2>/dev/null | grep -q "$PROGRAM_DIR/supervisor"; then
       kill "$former"
-      # The old supervisor first ends the sessions of its agent.
+      # The old supervisor first ends the sessions of its agent, so this script waits for it.
       waited=0
       while [ -d "/proc/$former" ] && [ "$waited" -lt 20 ]; do
         sleep 1
@@ -92,7 +95,7 @@ supervise() {
   say "The supervisor of Footlight keeps the agent running until this machine is turned off; its log is $LOG."
 }
 
-# The agent enrolls at its start.
+# The agent enrolls itself at its start.
 wait_until_connected() {
   health=$(sed -n "s/^SERVICE_AGENT_HEALTH_ADDR='\(.*\)'\$/\1/p" "$ENVIRONMENT")
   port=${health##*:}
@@ -134,5 +137,6 @@ main() {
   return "$outcome"
 }
 
-# The last line, so that a partly downloaded script does nothing. Its standard input is not the pipe with the script.
+# The only command outside of functions is the last line, so that a partly downloaded script does nothing. Standard
+# input is replaced, because it is the pipe with the script.
 main </dev/null

@@ -1,4 +1,5 @@
-// Prepares a start of the control plane: its own bundle, and the agent's archive that it offers to new hosts.
+// Prepares a start of the control plane: builds its bundle, and the agent's archive that the control plane offers to
+// new hosts.
 import { build } from '../lib/build.mjs';
 import { packAgent } from './pack.mjs';
 

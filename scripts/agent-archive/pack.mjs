@@ -1,5 +1,5 @@
 // Packs the agent for hosts without a checkout: this host's Node binary, the bundle and its native modules, and the
-// script that installs them. Repacked only after a change; the control plane serves both files.
+// script that installs them. The archive is packed again only after a change; the control plane serves both files.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -31,7 +31,7 @@ const target = path.join(agent, 'dist', 'install');
 const ARCHIVE = 'agent-linux-x64.tgz';
 /** Modules that the bundle loads by name at run time. */
 const MODULES = ['koffi', 'node-datachannel', 'pino', 'x11'];
-/** Unused parts of packages: sources of their native parts, manuals and tests. */
+/** Parts of packages that are not needed: sources of their native parts, manuals and tests. */
 const LEFT_OUT = [
   'node_modules/koffi/vendor',
   'node_modules/koffi/doc',
@@ -55,8 +55,10 @@ const LEFT_OUT = [
 ];
 
 /**
- * Packs when needed. The bundle of the agent must have been built.
- * @param {(line: string) => void} [say] called when packing takes a moment
+ * void} [say] called when packing takes a moment => Packs the archive if it is missing or outdated. The agent's bundle
+ * must have been built.
+ * @param {(line: string) => void} [say] called with a message before packing, which takes a moment => void} [say]
+ * called when packing takes a moment
  */
 export async function packAgent(say = () => {}) {
   // The archive's name contains the platform; other platforms are not packed.
@@ -91,7 +93,8 @@ export async function packAgent(say = () => {}) {
     const script = path.join(work, 'agent.sh');
     writeFileSync(script, scriptFor(sha256));
     chmodSync(script, 0o644);
-    // The archive is written first: a script must not be served before the archive that it downloads.
+    // The archive is written before the script, because the script must not be served before the archive that it
+    // downloads.
     renameSync(archive, path.join(target, ARCHIVE));
     renameSync(script, path.join(target, 'agent.sh'));
     writeFileSync(stamp, digest);
@@ -101,7 +104,7 @@ export async function packAgent(say = () => {}) {
 }
 
 /**
- * Builds the archive's tree out of links, which tar follows.
+ * Builds the archive's tree from links, which tar follows.
  * @param {string} stage
  */
 function layOut(stage) {
@@ -122,8 +125,8 @@ function layOut(stage) {
 }
 
 /**
- * The modules and everything that they load, each in one version.
- * @param {string} from the folder of the package that asks for them
+ * The modules and all packages that they load, each in one version.
+ * @param {string} from the folder of the package that imports the modules
  * @returns {Map<string, string>} folder by name
  */
 function modulesBelow(from) {
@@ -152,7 +155,7 @@ function modulesBelow(from) {
 }
 
 /**
- * The folder where Node would find a package.
+ * The folder in which Node would find a package.
  * @param {string} name
  * @param {string} asker
  */
@@ -191,7 +194,7 @@ async function writeArchive(stage, file) {
   ];
   const tar = spawn('tar', words, { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = new Promise((resolve) => tar.once('exit', resolve));
-  // A fast compression level: a person waits for it, and the file is sent over a local network.
+  // A fast compression level, because a person waits for the result, and the file is sent over a local network.
   await pipeline(tar.stdout, createGzip({ level: 1 }), createWriteStream(file));
   if ((await exited) !== 0) throw new Error('tar could not pack the agent.');
   const hash = createHash('sha256');

@@ -1,4 +1,4 @@
-// Entries of the seed file: apps that are installed on this machine, in the form of the POST /v1/apps body.
+// Entries of the seed file, in the form of the POST /v1/apps body, for apps that are installed on this machine.
 import { existsSync } from 'node:fs';
 
 /**
@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
  * @property {object} app       body of POST /v1/apps; `entitle` may also be first_admin
  */
 
-// Size and rate that a machine without a GPU can draw and encode; a person may choose others at a launch.
+// Size and frame rate that a machine without a GPU can draw and encode. A person may choose other values at a launch.
 const stream = {
   default_width: 1280,
   default_height: 720,
@@ -91,7 +91,7 @@ export function demoApps({ node, diagnostics }) {
 }
 
 /**
- * The entries of the seed file: only apps whose program exists.
+ * The entries of the seed file, without apps whose program does not exist.
  * @param {DemoApp[]} apps
  */
 export function seedEntries(apps) {

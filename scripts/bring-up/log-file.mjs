@@ -4,8 +4,8 @@ import { closeSync, existsSync, fstatSync, openSync, renameSync, writeSync } fro
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /**
- * A log that never fails. An app may fill the disk, and viewers and apps can cause log lines of the agent: neither may
- * end the program or its supervisor, so text that cannot be written is lost.
+ * A log that never fails. An app may fill the disk, and viewers and apps can cause log lines of the agent. A full disk
+ * must not end the program or its supervisor, so text that cannot be written is dropped.
  */
 export class LogFile {
   #path;
@@ -52,7 +52,7 @@ export class LogFile {
     try {
       action();
     } catch {
-      // The disk may be full, or the folder gone; the next chunk tries again.
+      // The disk may be full, or the folder removed. The next chunk tries again.
     }
   }
 }

@@ -1,4 +1,5 @@
-// scripts/up: the whole product on this machine, from a fresh clone to an address to open.
+// scripts/up: prepares and starts the whole product on this machine, from a fresh clone, and prints the address to
+// open.
 import { spawnSync } from 'node:child_process';
 import {
   accessSync,
@@ -21,7 +22,7 @@ import { startReplicas } from './replicas.mjs';
 import { healthUrl, supervise } from './supervise.mjs';
 
 const START_LIMIT_MS = 60_000;
-/** Sessions get 8 s to end when the agent is told to stop. */
+/** Longer than the 8 s that the agent gives its sessions to end when it is stopped. */
 const AGENT_STOP_MS = 10_000;
 const CONTROL_STOP_MS = 5_000;
 
@@ -214,7 +215,7 @@ async function dryRun(places, ports, packages) {
   );
 }
 
-/** Whether the users of sessions, who have no special rights, can read this file. @param {string} file */
+/** Whether the users of sessions, which have no special rights, can read this file. @param {string} file */
 function readableByOthers(file) {
   if (process.getuid?.() !== 0) return true;
   return (
@@ -246,7 +247,7 @@ function publishApps(places) {
 }
 
 /**
- * Waits until a program answers on its health address, exits, or the limit is over.
+ * Waits until a program answers on its health address or exits, or until the time limit has passed.
  * @param {Pick<ReturnType<typeof supervise>, 'exitedOnce'>} program
  * @param {string} url
  * @param {() => boolean} cancelled
@@ -263,7 +264,7 @@ async function comesUp(program, url, cancelled, isReady = () => true) {
       const answer = await fetch(url, { signal: AbortSignal.timeout(1_000) });
       if (answer.ok && isReady(/** @type {object} */ (await answer.json()))) return true;
     } catch {
-      // Not listening yet.
+      // The program does not listen yet.
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
@@ -282,7 +283,7 @@ function failed(name, program, places) {
   process.exitCode = 1;
 }
 
-/** Addresses that browsers open, the best first. @param {import('./places.mjs').Places} places */
+/** Addresses that browsers can open, the best one first. @param {import('./places.mjs').Places} places */
 function addressesOf({ httpsPort }) {
   const port = httpsPort === 443 ? '' : `:${httpsPort}`;
   const hosts = [...reachableAddresses().map((a) => (a.includes(':') ? `[${a}]` : a)), 'localhost'];
@@ -309,7 +310,7 @@ function announce(places, { downloadMs, installMs, startMs }) {
   );
 }
 
-// A reader of the output that closes its pipe must not end the product.
+// Errors are ignored, because a reader of the output that closes its pipe must not end the product.
 process.stdout.on('error', () => undefined);
 
 main().catch((error) => {

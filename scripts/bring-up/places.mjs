@@ -20,10 +20,10 @@ import path from 'node:path';
  */
 
 /**
- * As root, the directories of a service; otherwise, directories below the user's own data directory.
+ * For root, the directories of a service; for another user, directories below this user's data directory.
  * @param {NodeJS.ProcessEnv} env
- * @param {boolean} severalReplicas replicas have another database, so they leave a single control plane's data
- * unchanged
+ * @param {boolean} severalReplicas true: use other directories, because replicas use another database and must not
+ * change the data of a single control plane
  * @returns {Places}
  */
 export function placesFor(env, severalReplicas = false) {
@@ -79,7 +79,8 @@ function portFrom(env, name, fallback) {
 }
 
 /**
- * Creates the directories. The agent's can be traversed by all users, because each session's user works below it.
+ * Creates the directories. All users can traverse the agent's directory, because each session's user has files below
+ * it.
  * @param {Places} places
  */
 export function makeDirectories(places) {
@@ -95,7 +96,7 @@ export function makeDirectories(places) {
 }
 
 /**
- * Creates one fixed token, which only the two programs on this machine know.
+ * Creates one fixed enrollment token, which only the two programs on this machine know.
  * @param {Places} places
  */
 export function keepEnrollmentToken(places) {
@@ -104,7 +105,7 @@ export function keepEnrollmentToken(places) {
   writeFileSync(places.enrollmentToken, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
 }
 
-/** This machine's addresses that a browser on another machine can reach: neither loopback nor link-local. */
+/** This machine's addresses that a browser on another machine can reach, without loopback and link-local addresses. */
 export function reachableAddresses() {
   return Object.values(os.networkInterfaces())
     .flatMap((list) => list ?? [])

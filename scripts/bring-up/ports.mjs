@@ -1,4 +1,4 @@
-// Checks before the start whether the ports are free, and which program uses a port that is not.
+// Checks before the start whether the ports are free, and finds the programs that use the other ports.
 import { spawnSync } from 'node:child_process';
 import net from 'node:net';
 
@@ -22,7 +22,7 @@ function isFree(wanted) {
 }
 
 /**
- * The program that listens on a port, from `ss`; null if `ss` does not name it.
+ * The program that listens on a port, from `ss`; null: `ss` does not show the program.
  * @param {number} port
  */
 function holderOf(port) {

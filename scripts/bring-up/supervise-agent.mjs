@@ -1,9 +1,9 @@
-// Keeps an installed agent running on machines without a service manager, as scripts/up does on its own machine. It is
-// in the archive next to supervise.mjs, and passes its own environment to the agent.
+// Keeps an installed agent running on machines without a service manager, as scripts/up does on its own machine. The
+// archive contains this program and supervise.mjs. It passes its own environment to the agent.
 import { fileURLToPath } from 'node:url';
 import { healthUrl, supervise } from './supervise.mjs';
 
-/** Sessions get 8 s to end when the agent is told to stop. */
+/** Longer than the 8 s that the agent gives its sessions to end when it is stopped. */
 const STOP_MS = 12_000;
 
 const [, host = '127.0.0.1', port = '9091'] =
@@ -21,5 +21,5 @@ const agent = supervise(
 );
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM']))
   process.once(signal, () => void agent.stop(STOP_MS).then(() => process.exit(0)));
-// Keeps running when the person who started it closes the terminal.
+// Ignored, so that the agent keeps running when the person who started it closes the terminal.
 process.on('SIGHUP', () => undefined);

@@ -1,5 +1,5 @@
-// Keeps control plane and agent running: restarts a program after every exit, as a service manager would, and stops
-// both in order.
+// Keeps control plane and agent running: restarts a program after every exit, like a service manager, and stops both in
+// order.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { LogFile } from './log-file.mjs';
@@ -21,19 +21,19 @@ import { LogFile } from './log-file.mjs';
 
 const FIRST_RESTART_MS = 250;
 const LONGEST_RESTART_MS = 10_000;
-/** A program that ran this long has started successfully: the next restart is quick again. */
+/** A program that has run for this time has started successfully, so the next restart follows quickly again. */
 const GOOD_START_MS = 30_000;
 const HEALTH_EVERY_MS = 5_000;
 /**
- * Missed answers in a row after which a program counts as hung: 30 s, as long as systemd waits for the agent's
- * watchdog.
+ * Number of consecutive missed answers after which a program counts as hung: 30 s, the time for which systemd waits for
+ * the agent's watchdog.
  */
 const MISSED_ANSWERS = 6;
-/** Until its first answer a program may take 180 s, as in the agent's unit. */
+/** Before its first answer, a program may take 180 s, the same time as in the agent's unit. */
 const MISSED_AT_START = 36;
 
 /**
- * Timers. Tests pass their own.
+ * Timers; tests pass fake ones.
  * @typedef {{setTimeout(run: () => void, delayMs: number): {cancel(): void}}} Clock
  */
 
@@ -76,8 +76,8 @@ export function supervise(program, say, clock = systemClock) {
   const log = new LogFile(program.logFile);
 
   /**
-   * Ends a program that hangs. Missed answers are counted instead of time, because a machine that slept has missed
-   * none.
+   * Ends a program that hangs. Missed answers are counted instead of time, because while the machine sleeps, time
+   * passes but no answers are missed.
    * @param {import('node:child_process').ChildProcess} running
    * @param {Health} health
    */
@@ -102,15 +102,15 @@ export function supervise(program, say, clock = systemClock) {
       if (isOver()) return;
     }
     say(`The ${program.name} has not answered for ${(limit() * everyMs) / 1000} s; it is ended.`);
-    // Signals the whole process group, because a stopped program would not notice that its wrapper has ended.
+    // Signals the whole process group, because a stopped program would not notice that its wrapper process has ended.
     if (running.pid !== undefined) process.kill(-running.pid, 'SIGKILL');
   };
 
   const start = () => {
     const startedAt = performance.now();
-    // If this script is killed, the kernel signals the program to stop (PDEATHSIG). No core files: they contain secrets
-    // and typed text, and a core handler may let the next session's user read them. The kernel starts a handler if the
-    // limit is 0, but not if it is 1 (fs/coredump.c).
+    // If this script is killed, the kernel sends SIGTERM to the program (PDEATHSIG). Core files are disabled, because
+    // they contain secrets and typed text, and a crash handler may let the next session's user read them. The kernel
+    // starts a crash handler if the limit is 0, but not if it is 1 (fs/coredump.c).
     const prefix = ['--pdeathsig', 'TERM', '--', 'prlimit', '--core=1', '--'];
     child = spawn('setpriv', [...prefix, ...program.command], {
       env: program.env,
@@ -149,7 +149,7 @@ export function supervise(program, say, clock = systemClock) {
   return {
     /** The first exit, used to decide whether the start succeeded. */
     exitedOnce,
-    /** Whether the running program has answered once; until then it counts as starting. */
+    /** Whether the program has answered since its last start. Before its first answer it counts as starting. */
     get hasAnswered() {
       return hasAnswered;
     },
@@ -158,7 +158,7 @@ export function supervise(program, say, clock = systemClock) {
       return missedAnswers;
     },
     /**
-     * Stops the program, like stop(), and starts it again at once.
+     * Stops the program like stop(), and starts it again at once.
      * @param {number} limitMs
      */
     async restart(limitMs) {
@@ -175,7 +175,7 @@ export function supervise(program, say, clock = systemClock) {
       await endWithin(running, gone, limitMs, clock);
     },
     /**
-     * Signals the program to stop and waits; after the limit it is killed.
+     * Sends SIGTERM to the program and waits for its exit. After the limit the program is killed.
      * @param {number} limitMs
      */
     async stop(limitMs) {
@@ -187,7 +187,7 @@ export function supervise(program, say, clock = systemClock) {
       }
       await endWithin(child, end, limitMs, clock);
     },
-    /** The last lines of its log, for a person who must find out why it did not start. */
+    /** The last lines of the program's log, for a person who must find out why the program did not start. */
     lastLines() {
       if (!existsSync(program.logFile)) return '';
       return readFileSync(program.logFile, 'utf8').trimEnd().split('\n').slice(-15).join('\n');
@@ -220,7 +220,7 @@ async function answers(url, tooLate) {
 }
 
 /**
- * The agent's own health address as a URL.
+ * The agent's health address as a URL.
  * @param {{host: string, port: number | string}} address
  */
 export function healthUrl({ host, port }) {

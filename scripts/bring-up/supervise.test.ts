@@ -7,7 +7,7 @@ import { ManualClock } from '../../packages/platform/src/testing/index.ts';
 import { LogFile } from './log-file.mjs';
 import { supervise } from './supervise.mjs';
 
-/** A program that answers on its health address, and writes its process id after its first answer. */
+/** A program that answers on its health address, and writes its process id after its first answer to the log. */
 const PROGRAM = `
 const server = require('node:http').createServer((request, response) => response.end('{}'));
 server.listen(Number(process.env.PORT), '127.0.0.1', () => console.log(process.pid));
@@ -15,7 +15,7 @@ server.listen(Number(process.env.PORT), '127.0.0.1', () => console.log(process.p
 
 /** Interval of the health checks. */
 const EVERY_MS = 200;
-/** Time limit for other processes; a busy machine needs several seconds to start one. */
+/** Time limit of waits for other processes. A busy machine needs several seconds to start one. */
 const patience = { timeout: 60_000 };
 
 let directory: string;
@@ -46,7 +46,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   const stopped = program.stop(1_000);
-  // A program that a failed test left stopped ends only by this limit.
+  // If a failed test has left the program stopped (SIGSTOP), this time limit ends it.
   clock.advance(1_000);
   await stopped;
   rmSync(directory, { recursive: true, force: true });
@@ -61,7 +61,7 @@ function freePort(): Promise<number> {
   });
 }
 
-/** Process ids of all starts so far. */
+/** Process ids of all starts until now. */
 function starts(): number[] {
   return readFileSync(path.join(directory, 'log'), 'utf8').trim().split('\n').filter(Boolean).map(Number);
 }
@@ -69,8 +69,8 @@ function starts(): number[] {
 /** The process id of the program, after it has answered once. */
 async function firstStart(): Promise<number> {
   await expect.poll(() => starts().length, patience).toBe(1);
-  // The first request may have been sent before the program listened. A second request that is still pending would be
-  // counted as missed later.
+  // The first request may have been sent before the program listened. If the second request were still pending, it
+  // would later be counted as missed.
   await expect.poll(() => program.hasAnswered || program.missedAnswers > 0, patience).toBe(true);
   if (!program.hasAnswered) clock.advance(EVERY_MS);
   await expect.poll(() => program.hasAnswered, patience).toBe(true);
@@ -82,7 +82,7 @@ async function firstStart(): Promise<number> {
 async function standsStill(pid: number, answers: number): Promise<void> {
   process.kill(pid, 'SIGSTOP');
   await expect.poll(() => readFileSync(`/proc/${pid}/stat`, 'utf8'), patience).toMatch(/^\d+ \(.*\) T /);
-  // The period with the last answer ends; the next request gets no answer.
+  // The period with the last answer ends; the next request will get no answer.
   await clock.pass(EVERY_MS);
   for (let missed = 1; missed <= answers; missed++) {
     await clock.pass(EVERY_MS);
@@ -126,7 +126,7 @@ test('a restart ends the program and starts it again, and does not report an end
 
 test('a log that cannot be written ends neither the program nor its supervisor', async () => {
   const written = path.join(directory, 'written');
-  // Each text is larger than a pipe: it is written only when the supervisor reads.
+  // Each text is larger than a pipe, so it can be written only while the supervisor reads.
   const script = `let count = 0; const write = () => process.stdout.write('x'.repeat(100_000), () => { require('node:fs').writeFileSync(process.argv[1], String(++count)); write(); }); write();`;
   const other = supervise(
     {

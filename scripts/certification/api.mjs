@@ -3,10 +3,10 @@
 import http from 'node:http';
 import https from 'node:https';
 
-/** Time limit: running a cell takes up to 120 s. */
+/** Time limit of a call, because measuring a cell takes up to 120 s. */
 const ANSWER_LIMIT_MS = 180_000;
 
-/** Thrown for an answer other than success, with the sentence of the service. */
+/** Thrown if the answer is not a success; the message is the service's sentence. */
 export class Refused extends Error {
   /** @param {number} status @param {string} message */
   constructor(status, message) {
@@ -22,8 +22,8 @@ export function isLoopback(url) {
 }
 
 /**
- * @param {string} base  address of the control plane. Its certificate is verified unless the address is loopback,
- *   where it is usually self-signed.
+ * @param {string} base  address of the control plane. The certificate is not verified if the address is loopback,
+ * because it is then usually self-signed.
  */
 export function apiClient(base) {
   const isTls = new URL(base).protocol === 'https:';

@@ -1,4 +1,5 @@
-// scripts/certify: measures cell by cell what load a host's encoders sustain, and stores the verdicts.
+// scripts/certify: measures for each cell (rung and bitrate) which load a host's encoders sustain, and stores the
+// verdicts.
 
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -11,7 +12,7 @@ import { duration, nextCell, passes, remainingMs, slowest } from './sweep.mjs';
 import { curveTable, slotsAdvice, verdictTable } from './table.mjs';
 
 const say = (/** @type {string} */ line = '') => process.stdout.write(`${line}\n`);
-/** Interval and limit of polling an ending session: the host ends it within 3 s of the command. */
+/** Interval and time limit for polling a session that ends. The host ends it within 3 s after the command. */
 const ENDED_EVERY_MS = 250;
 const ENDED_LIMIT_MS = 30_000;
 
@@ -153,7 +154,7 @@ async function certifySweep(api, base, host, options, url) {
  * @param {string} base
  * @param {string} file
  * @param {Parameters<typeof fits>[1]} asked
- * @returns {Promise<import('./record.mjs').SweepRecord | null>} null: there is none
+ * @returns {Promise<import('./record.mjs').SweepRecord | null>} null: there is no record
  */
 async function resume(api, base, file, asked) {
   const record = readRecord(file);
@@ -198,7 +199,8 @@ async function startRun(api, base, { gpu_index, encoder, profiles, bitrates_kbps
   } catch (error) {
     const other = error instanceof Refused && /under way: ([0-9a-f-]{36})/.exec(error.message)?.[1];
     if (!other) throw error;
-    // Without its record the run cannot be continued, and it would block others for two hours.
+    // Without its record, the run cannot be continued. It must be completed, because it would block other runs for two
+    // hours.
     say(`The earlier run ${other} of this host was not completed; it is completed first.`);
     await api.ask('POST', `${base}/runs/${other}/complete`);
     return api.ask('POST', `${base}/runs`, wanted);
@@ -211,7 +213,7 @@ async function startRun(api, base, { gpu_index, encoder, profiles, bitrates_kbps
  * @param {string} base
  * @param {{id: string, node_name: string}} host
  * @param {import('./options.mjs').Options} options
- * @returns {Promise<boolean>} false: interrupted, and nothing is stored
+ * @returns {Promise<boolean>} false: the measurement was interrupted, so nothing is stored
  */
 async function certifyConcurrency(api, base, host, { profiles, bitrates, gpu, encoder, most, dwellMs }) {
   const settings = await api.ask('GET', `/v1/admin/hosts/${host.id}/settings`);
@@ -229,7 +231,7 @@ async function certifyConcurrency(api, base, host, { profiles, bitrates, gpu, en
   /** @type {{n: number, encode_ms_p95: number, output_fps: number}[]} */
   const curve = [];
   let sessions = 0;
-  // Whether the encoder limited the curve, and not the host's slots or --most.
+  // Whether the encoder limited the curve, instead of the host's slots or --most.
   let isWhole = false;
   let rungId = '';
   let fps = 0;
@@ -277,7 +279,11 @@ async function certifyConcurrency(api, base, host, { profiles, bitrates, gpu, en
   return true;
 }
 
-/** Finalizes a cell and waits until its session is over. @param {import('./api.mjs').Api} api @param {string} base @param {string} sessionId */
+/**
+ * Finalizes a cell and waits until its session has ended.
+ * @param {import('./api.mjs').Api} api @param {string} base
+ * @param {string} sessionId
+ */
 async function finalize(api, base, sessionId) {
   try {
     const { session_id: _, ...derived } = await api.ask('POST', `${base}/cells/${sessionId}/finalize`);
@@ -294,7 +300,7 @@ async function endSession(api, sessionId) {
 }
 
 /**
- * Waits until a session is over, so that it does not slow the next one down.
+ * Waits until a session has ended, so that it does not slow down the next one.
  * @param {import('./api.mjs').Api} api
  * @param {string} sessionId
  */

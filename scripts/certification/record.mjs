@@ -23,13 +23,13 @@ export function readRecord(file) {
     const record = JSON.parse(readFileSync(file, 'utf8'));
     if (record.version === 1 && Array.isArray(record.cells)) return record;
   } catch {
-    // Told below.
+    // The error is thrown below.
   }
   throw new Error(`${file} is no record of scripts/certify; remove it, or name another by --record.`);
 }
 
 /**
- * Written atomically, so that after a crash the previous one is complete.
+ * Writes the record atomically, so that after a crash the previous record is complete.
  * @param {string} file
  * @param {SweepRecord} record
  */
@@ -41,7 +41,11 @@ export function writeRecord(file, record) {
 /** @param {string} file */
 export const removeRecord = (file) => rmSync(file, { force: true });
 
-/** Whether a record belongs to this request. @param {SweepRecord} record @param {Pick<SweepRecord, 'url' | 'host_id' | 'gpu_index' | 'profiles' | 'bitrates_kbps'> & {encoder: string | null}} asked */
+/**
+ * Whether a record was made for the same request.
+ * @param {SweepRecord} record @param {Pick<SweepRecord, 'url' | 'host_id' | 'gpu_index' | 'profiles' | 'bitrates_kbps'>
+ * & {encoder: string | null}} asked
+ */
 export function fits(record, asked) {
   return (
     record.url === asked.url &&

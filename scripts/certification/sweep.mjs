@@ -1,4 +1,4 @@
-// The next cell, the cells to skip, and an estimate of the remaining time. Pure.
+// Rules of a sweep: selects the next cell, skips cells, and estimates the remaining time. Pure.
 
 /**
  * @typedef {object} Cell  a planned cell
@@ -21,13 +21,15 @@
  * @typedef {Cell & {outcome: Outcome | null}} SweepCell
  */
 
-/** Time to start and end a cell, in addition to its dwell: 3 s on a machine without a GPU. */
+/**
+ * Time to start and end the session of a cell, in addition to its dwell time. On a machine without a GPU it was 3 s.
+ */
 export const AROUND_MS = 3_000;
 
 /**
- * The next cell to measure; cells that need no measurement get their outcome.
+ * Returns the next cell to measure. Sets the outcome of cells that need no measurement.
  * @param {SweepCell[]} cells in their order
- * @returns {SweepCell | null} null: the sweep is over
+ * @returns {SweepCell | null} null: the sweep is complete
  */
 export function nextCell(cells) {
   for (const cell of cells) {
@@ -47,9 +49,8 @@ export function nextCell(cells) {
 /**
  * @param {readonly SweepCell[]} cells
  * @param {number} dwellMs
- * @param {readonly number[]} tookMs of the cells measured
- * so far
- * @returns {number} ms for the cells without an outcome; less if some of them are skipped
+ * @param {readonly number[]} tookMs times of the measured cells
+ * @returns {number} milliseconds for the cells without an outcome; the real time is less if some of them are skipped
  */
 export function remainingMs(cells, dwellMs, tookMs) {
   const open = cells.filter(({ outcome }) => outcome === null).length;
@@ -58,7 +59,7 @@ export function remainingMs(cells, dwellMs, tookMs) {
 }
 
 /**
- * Whether concurrent sessions passed: the slowest one stays within the frame time and drops almost no frames.
+ * Whether concurrent sessions passed: every session encodes within the frame time and drops almost no frames.
  * @param {readonly {encode_ms_p95: number, output_fps: number, drop_rate: number}[]} verdicts
  * @param {number} fps
  */

@@ -50,7 +50,7 @@ describe('the order of a sweep', () => {
             seen.add(key);
             cell.outcome = { kind: 'verdict', verdict: verdicts[n] };
             n += 1;
-            // Stored and read again, as in the record.
+            // Serialized and parsed again, like the cells in a stored record.
             if (n === interruptedAt) planned = JSON.parse(JSON.stringify(planned)) as SweepCell[];
           }
           expect(planned.every(({ outcome }) => outcome !== null)).toBe(true);

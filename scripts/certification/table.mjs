@@ -50,9 +50,9 @@ export function curveTable(curve, budgetMs) {
 
 /**
  * The line of the agent's environment that sets a GPU's number of slots.
- * @param {number} sessions at once
- * @param {number} gpu place of the GPU
- * @param {boolean} isWhole one session more was too slow
+ * @param {number} sessions number of concurrent sessions
+ * @param {number} gpu index of the GPU
+ * @param {boolean} isWhole whether one more session was measured and was too slow
  */
 export function slotsAdvice(sessions, gpu, isWhole) {
   if (sessions === 0) return 'Not even one session keeps up; choose a smaller rung.';

@@ -23,7 +23,7 @@ import { modulesBelow } from './modules.ts';
 
 const AGENT = source('node-agent/src');
 const CONTROL_PLANE = source('control-plane/src');
-/** A note of an administrator counts as an event of an agent. */
+/** Included in the agent's sources, because a note of an administrator counts as an event of an agent. */
 const TRACES = source('control-plane/src/telemetry/trace');
 const PLAYER = source('packages/stream-client/src');
 
@@ -37,7 +37,7 @@ function source(folder: string): string {
     .replace(/(?:[=!]==|\bcase) '[\w.]+'/g, '');
 }
 
-/** Codes that do not appear in the producers' code. */
+/** Codes that do not occur in the code of the programs that should produce them. */
 const unproduced = (codes: readonly string[], producers: string, form = (code: string) => `'${code}'`) =>
   codes.filter((code) => !producers.includes(form(code))).sort();
 
@@ -57,12 +57,12 @@ describe('each declared code is produced, unless it is reserved', () => {
     expect(unproduced(codes, producers)).toEqual([...reserved].sort());
   });
 
-  // The library ws itself closes with 1009.
+  // 1009 is left out, because the library ws itself closes with this code.
   test.each([
     ['agents', 'AGENT_CLOSE', AGENT_CLOSE, AGENT + CONTROL_PLANE],
     ['viewers', 'SIGNAL_CLOSE', SIGNAL_CLOSE, CONTROL_PLANE],
   ])('close codes of the sockets of %s', (_peer, table, codes, producers) => {
-    // Either the table contains the close, or a rule names it.
+    // A close code is used either through its table or in a rule.
     const byTable = unproduced(Object.keys(codes), producers, (name) => `${table}.${name}`);
     expect(unproduced(byTable, producers)).toEqual(['frame_too_large']);
   });

@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { claimsPure, type Module, moduleOf, modulesBelow } from './modules.ts';
 
-/** A module that exports a decision must say that it is pure: these names are for rules (pure-rules.test.ts). */
+/**
+ * Names of exported functions that are rules. The module of a rule must contain the word "pure" in a docstring
+ * (pure-rules.test.ts).
+ */
 const RULE = /^export (?:async )?(?:function|const) ((?:decide|judge|admit|plan)(?![a-z])\w*)/gm;
 
-/** Modules with a rule's name that have effects, each with its reason. */
+/** Modules that export such a name but have effects, each with the reason. */
 const EXEMPT = new Map([
   ['test-harness/bench/rounds.ts', 'judges the rounds of a bench that it has run, and prints the verdict'],
 ]);
@@ -19,8 +22,8 @@ function silent(modules: readonly Module[], exempt: ReadonlySet<string>): string
 }
 
 /**
- * Line numbers of docstrings that document nothing because a blank line follows. One at the head of a file is about the
- * file.
+ * Line numbers of docstrings that document nothing, because a blank line follows. A docstring at the start of a file is
+ * allowed, because it documents the file.
  */
 function looseDocstrings(text: string): number[] {
   return [...text.matchAll(/^ *\/\*\*(?:(?!\*\/)[\s\S])*\*\/ *\n *\n/gm)]

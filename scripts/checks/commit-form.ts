@@ -1,4 +1,4 @@
-/** Longest subject, in characters: `git log --oneline` then fits a terminal of 80 columns with the short hash. */
+/** Longest subject in characters. With the short hash, a line of `git log --oneline` then fits into 80 columns. */
 const LONGEST_SUBJECT = 72;
 
 const FORM = /^[a-z0-9][a-z0-9 ,.-]*: (?![A-Z][a-z])\S/;
@@ -6,7 +6,7 @@ const FORM = /^[a-z0-9][a-z0-9 ,.-]*: (?![A-Z][a-z])\S/;
 /**
  * The faults of a commit's message. Pure.
  * @param message subject, an empty line, and the body with the reason
- * @returns one sentence for each fault; empty: none
+ * @returns one sentence for each fault; empty: there are no faults
  */
 export function commitFaults(message: string): string[] {
   const [subject = '', second = '', ...body] = message.trimEnd().split('\n');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Module, moduleOf, modulesBelow, read } from './modules.ts';
 
-/** Folders and files of a package in the order of docs/design.md; each may import those before it. */
+/** Folders and files of a package, in the order of docs/design.md. Each may import the entries before it. */
 interface Order {
   root: string;
   places: string[];
@@ -12,14 +12,17 @@ function orderIn(page: string, root: string): Order {
   return { root, places: (/: `([^`]+)`/.exec(line)?.[1] ?? '').split(' ') };
 }
 
-/** The layer of a module, by the longest name that matches; undefined: at the top, which may import everything. */
+/**
+ * The layer of a module: the longest entry that matches its path. undefined: the module is above all layers and may
+ * import everything.
+ */
 function placeOf(path: string, { root, places }: Order): string | undefined {
   const below = path.slice(root.length + 1);
   const fitting = places.filter((place) => below === place || below.startsWith(`${place}/`));
   return fitting.sort((a, b) => b.length - a.length)[0];
 }
 
-/** Imports against the order, and folders that the order lacks. */
+/** Imports that violate the order, and folders that the order does not contain. */
 function againstOrder(modules: readonly Module[], order: Order): string[] {
   return modules.flatMap(({ path, imports }) => {
     const own = placeOf(path, order);
@@ -39,7 +42,7 @@ function againstOrder(modules: readonly Module[], order: Order): string[] {
 
 const CONTROL_PLANE = 'control-plane/src';
 
-/** Imports between features past their index.ts, and imports of features by platform. */
+/** Imports between features that bypass their index.ts, and imports of features by platform. */
 function acrossFeatures(modules: readonly Module[]): string[] {
   const featureOf = (path: string) => path.slice(CONTROL_PLANE.length + 1).split('/');
   return modules.flatMap(({ path, imports }) => {
@@ -60,7 +63,7 @@ function acrossFeatures(modules: readonly Module[]): string[] {
   });
 }
 
-/** Helpers of tests are excluded, because they import everything. */
+/** Modules of the product. Helpers of tests are excluded, because they may import everything. */
 const product = (root: string) => modulesBelow(root).filter(({ path }) => !/\/testing\//.test(path));
 
 describe('imports inside a package point one way', () => {

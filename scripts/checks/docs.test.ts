@@ -7,7 +7,7 @@ const pages = ['README.md', 'CONTRIBUTING.md', ...below('docs').filter((file) =>
 
 const CONFIGURATION = 'docs/configuration.md';
 
-/** Names in the first column of the tables below a heading, up to the next heading of the same level. */
+/** Names in the first column of the tables under a heading, up to the next heading of the same level. */
 function documentedBelow(heading: string): Set<string> {
   const sections = read(CONFIGURATION).split(/^## /m).slice(1);
   const found = sections.filter((section) => section.startsWith(`${heading}\n`));
@@ -48,7 +48,7 @@ describe('links and paths in the documentation exist', () => {
     const links = [...text.matchAll(/\]\(([^)#:]+)\)/g)].map(([, link]) =>
       path.join(path.dirname(page), link ?? ''),
     );
-    // Paths in code spans that begin with a folder of this repository.
+    // Paths in code spans of the documents that begin with a folder of this repository.
     const spans = [
       ...text.matchAll(
         /`(?:\.\/)?((?:scripts|docs|protocol|control-plane|node-agent|packages|test-harness)\/[\w./-]+)/g,

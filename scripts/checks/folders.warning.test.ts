@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { below, read, root } from './modules.ts';
 
-/** Folders of source files, without those of a test's helpers and fixtures. */
+/** Folders that contain source files, without folders of test helpers and fixtures. */
 function sourceFolders(): string[] {
   const roots = [
     'protocol/src',
@@ -18,9 +18,7 @@ function sourceFolders(): string[] {
   return [...folders].filter((folder) => !/(^|\/)(node_modules|dist|testing|test|build)(\/|$)/.test(folder));
 }
 
-/**
- * Folders that the map in docs/design.md names, as paths: a line belongs to the nearest less indented line above it.
- */
+/** Folders in the map in docs/design.md, as paths. A line's parent is the nearest less indented line above it. */
 function mappedFolders(map: string): Set<string> {
   const folders = new Set<string>();
   const above: string[] = [];

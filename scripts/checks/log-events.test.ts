@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { LOG_EVENTS } from '../../protocol/src/telemetry/log-events.ts';
 import { modulesBelow, read } from './modules.ts';
 
-/** Rows of docs/log-events.md by event. */
+/** Rows of docs/log-events.md, by event name. */
 const rows = new Map(
   read('docs/log-events.md')
     .split('\n')
@@ -18,9 +18,9 @@ const OPENING = '([{';
 const CLOSING = ')]}';
 
 /**
- * The text between a bracket and its partner.
+ * The text between an opening bracket and its closing bracket.
  * @param from index after the opening bracket
- * @returns null: no partner
+ * @returns null: there is no closing bracket
  */
 function inside(text: string, from: number): string | null {
   let depth = 1;
@@ -33,7 +33,7 @@ function inside(text: string, from: number): string | null {
   return null;
 }
 
-/** Names of an object's members in its source text, without those from a spread. */
+/** Names of the members in an object's source text, without members from a spread. */
 function membersOf(object: string): string[] {
   let depth = 0;
   const parts = [''];
@@ -46,12 +46,12 @@ function membersOf(object: string): string[] {
   return parts.flatMap((part) => /^\s*(\w+)\s*(?::|$)/.exec(part)?.[1] ?? []);
 }
 
-/** Log calls that contain their event's name and fields as literals. */
+/** Log calls in which the event's name and the fields are literals. */
 const calls = ['control-plane/src', 'node-agent/src']
   .flatMap((folder) => modulesBelow(folder))
   .filter(({ path: file }) => !file.includes('/testing/'))
   .flatMap(({ text }) => {
-    // Commas and colons inside strings are not syntax.
+    // Strings are emptied, because commas and colons inside strings are not syntax.
     const code = text.replace(/`[^`]*`/g, '``');
     return [...code.matchAll(CALL)].flatMap(({ 0: call, 1: level = '', index }) => {
       const words = inside(code, index + call.length);

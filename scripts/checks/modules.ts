@@ -7,7 +7,7 @@ export const root = fileURLToPath(new URL('../..', import.meta.url));
 /** Text of a file of the repository. */
 export const read = (file: string) => readFileSync(path.join(root, file), 'utf8');
 
-/** Every file below a folder of the repository, without installed packages and built programs. */
+/** All files below a folder of the repository, without installed packages and built programs. */
 export function below(folder: string): string[] {
   return readdirSync(path.join(root, folder), { withFileTypes: true })
     .filter(({ name }) => name !== 'node_modules' && name !== 'dist')
@@ -25,11 +25,11 @@ export interface Module {
 }
 
 export interface Import {
-  /** Path in the repository, or the name of a package. */
+  /** Path in the repository; for a package, its name. */
   from: string;
-  /** Imported names; empty when the module is imported as a whole. */
+  /** Imported names; empty: the module is imported as a whole. */
   names: string[];
-  /** Whether the compiler erases the import (types). */
+  /** Whether the compiler removes the import, because it imports only types. */
   isType: boolean;
 }
 
@@ -59,6 +59,6 @@ export function modulesBelow(folder: string): Module[] {
 
 const DOCSTRING = /\/\*\*[\s\S]*?\*\//g;
 
-/** Whether a docstring of a module says that it is pure. */
+/** Whether a docstring of a module contains the word "pure". */
 export const claimsPure = ({ text }: Module) =>
   text.match(DOCSTRING)?.some((comment) => /\bpure\b/i.test(comment)) ?? false;

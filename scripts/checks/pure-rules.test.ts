@@ -2,16 +2,16 @@ import { describe, expect, test } from 'vitest';
 import { claimsPure, type Module, moduleOf, modulesBelow } from './modules.ts';
 
 /**
- * A module with a docstring that says "pure" only computes and has no effects: it imports no database, no routes, no
- * clock and no other I/O, neither directly nor through other modules. The chain of imports stops at a feature's
- * index.ts, which belongs to another feature, and at types, which the compiler erases.
+ * A module with a docstring that says "pure" only computes and has no effects: it must not import the database, routes,
+ * a clock or other I/O, either directly or through other modules. The chain of imports stops at a feature's index.ts,
+ * which belongs to another feature, and at types, which the compiler erases.
  */
 const COMMENT = /\/\*[\s\S]*?\*\/|\/\/.*/g;
 
-/** Packages and parts of Node without effects. */
+/** Packages and modules of Node that have no effects. */
 const HARMLESS =
   /^(node:(buffer|crypto|net|path|string_decoder|url|util|zlib)|zod|ipaddr\.js|fast-xml-parser|vdf-parser|@footlight\/(platform|protocol(\/[\w-]+)?))$/;
-/** Their functions that read clock, randomness or files. */
+/** Functions of these modules that read the clock, random values or files. */
 const EFFECTS =
   /^(systemClock|systemRandom|delay|within|createLogger|random[A-Z]\w*|createServer|connect|Socket)$/;
 const GLOBALS =

@@ -5,10 +5,10 @@ import { modulesBelow } from './modules.ts';
 
 const ROOT = 'control-plane/src';
 
-/** Functions of the platform with which features throw. */
+/** Modules of the platform with functions that throw errors for features. */
 const THROWING = [`${ROOT}/platform/errors.ts`, `${ROOT}/platform/limits.ts`];
 
-/** A named function, class or constant: the names and the error codes in its code. */
+/** A named function, class or constant, with the names and the error codes that its code contains. */
 interface Definition {
   feature: string;
   names: Set<string>;
@@ -21,9 +21,9 @@ const isNode = (value: unknown): value is Node =>
   typeof value === 'object' && value !== null && typeof (value as Node).type === 'string';
 
 const definitions = new Map<string, Definition[]>();
-/** The code that answers each operation. */
+/** The code that answers each operation, by operation id. */
 const handlers = new Map<string, Definition>();
-/** Features whose names a feature can use. */
+/** For each feature: the features whose names it can use. */
 const reach = new Map<string, Set<string>>();
 
 const featureOf = (path: string): string => path.slice(ROOT.length + 1).split('/')[0] ?? '';
@@ -37,7 +37,7 @@ for (const { path, text: code, imports } of modulesBelow(ROOT)) {
   for (const { from } of imports) if (from.startsWith(ROOT)) reached.add(featureOf(from));
   const whole = emptyDefinition(feature);
   collect(parseAst(code, { lang: 'ts' }) as unknown as Node, whole, true);
-  // A table of operations and file names replaces separate handlers.
+  // For some operations, a table of operations and file names replaces separate handlers.
   for (const [, id = ''] of code.matchAll(/'(\w+\.\w+)'/g))
     if (Object.hasOwn(operations, id) && !handlers.has(id)) handlers.set(id, whole);
 }
@@ -46,7 +46,7 @@ function emptyDefinition(feature: string): Definition {
   return { feature, names: new Set(), codes: new Set() };
 }
 
-/** Collects names and codes of a node. Named functions and the file's constants are separate definitions. */
+/** Collects the names and codes in a node. Named functions and the file's constants are separate definitions. */
 function collect(node: Node, into: Definition, isTop: boolean): void {
   if (node.type === 'ImportDeclaration') return;
   if (node.type === 'Identifier' || node.type === 'PrivateIdentifier') into.names.add(String(node.name));
@@ -84,7 +84,9 @@ function operationOf({ type, arguments: given }: Node): string | null {
   return Object.hasOwn(operations, id) ? id : null;
 }
 
-/** Codes that are reachable from a handler through the names in its code: a superset of those that it can throw. */
+/**
+ * Codes that can be reached from a handler through the names in its code. The handler can throw at most these codes.
+ */
 function reachableCodes(handler: Definition): Set<string> {
   const seen = new Set([handler]);
   for (const { feature, names } of seen)

@@ -16,12 +16,12 @@ const sources = ['protocol', 'control-plane', 'node-agent', 'test-harness', ...p
   )
   .filter((file) => /(?<!\.test|\.gen)\.tsx?$/.test(file));
 
-/** A test that stops the product's clock must not stop its transactions. */
+/** Exempt, because a test that stops the product's clock must not stop its transactions. */
 const WAITS_OF_DATABASE = 'waits of the database';
 
 /**
- * Files that read the system's time or randomness, or set bare timers, with the reason. Each line matches at least one
- * file.
+ * Files that may read the system's time or random values, or start timers without a clock, each with the reason. Each
+ * line must match at least one file.
  */
 const EXEMPT_FROM_CLOCK: readonly (readonly [files: RegExp, reason: string])[] = [
   [/^control-plane\/src\/(app|main)\.ts$/, 'the program hands the system clock to the rest'],
@@ -39,17 +39,21 @@ const EXEMPT_FROM_CLOCK: readonly (readonly [files: RegExp, reason: string])[] =
   [/^packages\/gst\/src\/app-sink\.ts$/, 'the limit of one wait for the native library'],
   [/^test-harness\/src\/browser\/(sign-in|sound)\.ts$/, 'code that runs in the page of a real browser'],
 ];
-/** Exports the system's clock. */
+/** The module that exports the system's clock. */
 const PLATFORM_INDEX = 'packages/platform/src/index.ts';
 const isExempt = (file: string) => EXEMPT_FROM_CLOCK.some(([files]) => files.test(file));
 
-/** A method such as `clock.setTimeout` or `socket.setTimeout` is not the global; neither is the declaration of one. */
+/**
+ * Uses of global timers and times. A method such as `clock.setTimeout` or `socket.setTimeout` is not the global
+ * function, and a declaration is not a call.
+ */
 const BARE_TIME =
   /(?<![.\w])set(?:Timeout|Interval)\((?!\w+(?:\??: |, \w+\) \{))|\bperformance\.now\(|\bDate\.now\(|\bnew Date\(\)|\bMath\.random\b/;
 const SYSTEM_CLOCK = /\bsystemClock\b/;
 
 /**
- * Files that use real time on purpose, grouped by the reason. Other tests wait for events, and advance a manual clock.
+ * Tests that use real time on purpose, grouped by the reason. All other tests wait for events and advance a manual
+ * clock.
  */
 const REAL_TIME: Record<string, readonly string[]> = {
   'they poll other processes and sockets, or limit a wait for them': [
@@ -102,7 +106,7 @@ const REAL_TIME: Record<string, readonly string[]> = {
   ],
 };
 
-/** Tests, their helpers, and the harness. */
+/** Tests, test helpers, and the harness. */
 const tests = [
   ...['protocol', 'control-plane', 'node-agent', 'scripts', ...packages],
   ...['test-harness/src', 'test-harness/e2e'],
@@ -115,7 +119,7 @@ const tests = [
   .filter((file) => !/\/(node_modules|dist)\//.test(file))
   .filter((file) => /\.(test|e2e)\.tsx?$|\/(testing|test)\/.*\.(ts|mjs)$|^test-harness\/.*\.ts$/.test(file));
 
-/** A pause, in one of its spellings. */
+/** The different ways to write a pause. */
 const BARE_TIMER =
   /(?<![.\w])set(?:Timeout|Interval)\((?!\w+:)|\bsystemClock\.set\w+\(|\bdelay\(systemClock|\bwaitForTimeout\(|\btimers\/promises/;
 
@@ -126,17 +130,17 @@ function realPauses(text: string): string[] {
     .flatMap((line, index) => (BARE_TIMER.test(line) ? [`${index + 1}: ${line.trim()}`] : []));
 }
 
-/** Measures a duration or the use of resources. */
+/** Calls that measure a duration or the use of resources. */
 const MEASURED =
   /\bperformance\.now\(|\bhrtime\b|\bcpuUsage\b|\bmemoryUsage\b|\bresourceUsage\b|\bwithLoopWatched\b|\bsystemClock\.monotonicMs\(|Date\.now\(\) - \w+\)\.toBeLess/;
 
-/** A time limit, as an option of Vitest or Playwright or as the second argument of `eventually`. */
+/** A time limit, either as an option of Vitest or Playwright, or as the second argument of `eventually`. */
 const WAIT_LIMIT = /\btimeout(?:Ms)?: ?(\d[\d_]*)\b|\beventually\([^,]+, ?(\d[\d_]*),/g;
 const SHORTEST_WAIT_MS = 60_000;
 
 /** Lines of a test whose result depends on free CPU time. */
 function needsFreeProcessor(text: string): string[] {
-  // With fake timers the page's clock does not advance by itself.
+  // With fake timers, the page's clock does not advance by itself, so its limits do not depend on CPU time.
   const isFake = text.includes('vi.useFakeTimers(');
   const lines = withoutComments(text).split('\n');
   return lines.flatMap((line, index) => {
@@ -149,9 +153,9 @@ function needsFreeProcessor(text: string): string[] {
   });
 }
 
-/** Lines that read the system's time or set a timer without a clock. */
+/** Lines that read the system's time or start a timer, without using a clock object. */
 const bareTimes = (text: string) => linesWith(text, BARE_TIME);
-/** Those lines, and lines that use the system's clock. */
+/** The same lines, and lines that use the system's clock. */
 const ownTimes = (text: string) => linesWith(text, new RegExp(`${BARE_TIME.source}|${SYSTEM_CLOCK.source}`));
 
 function linesWith(text: string, pattern: RegExp): string[] {
@@ -163,7 +167,7 @@ function linesWith(text: string, pattern: RegExp): string[] {
     });
 }
 
-/** Comments become empty lines, so that line numbers are unchanged. A `//` after a colon belongs to a URL. */
+/** Comments become empty lines, so that line numbers stay the same. A `//` after a colon belongs to a URL. */
 function withoutComments(text: string): string {
   return text
     .replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ''))

@@ -11,7 +11,7 @@ const READ_IN_SQL = /\b(?:from|join) ([a-z_]+)\b/g;
 interface Owner {
   feature: string;
   tables: string[];
-  /** Files of other features that read its tables, or write listed columns of them. */
+  /** Files of other features that may read the owner's tables, or write the listed columns of them. */
   others: string[];
 }
 
@@ -28,7 +28,7 @@ function ownersIn(page: string): Owner[] {
 
 const namesIn = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
 
-/** Uses of tables that the owners do not allow, one line each. */
+/** Uses of tables that the list of owners does not allow, one line each. */
 function foreignUses(modules: readonly Module[], owners: readonly Owner[]): string[] {
   const ownerOf = new Map(owners.flatMap((owner) => owner.tables.map((table) => [table, owner])));
   return modules.flatMap(({ path, text }) => {
@@ -45,7 +45,8 @@ function foreignUses(modules: readonly Module[], owners: readonly Owner[]): stri
     const isListed = (table: string) => ownerOf.get(table)?.others.includes(file) === true;
     return [
       ...[...used(text.matchAll(WRITE))]
-        // Slots are booked together with the session's state; docs/database.md names the columns.
+        // The feature sessions may write slots, because slots are booked together with the session's state.
+        // docs/database.md lists these columns.
         .filter((table) => !(table === 'gpus' && feature === 'sessions' && setsOnlySlots(text)))
         .map((table) => `${file} writes ${table} of ${ownerOf.get(table)?.feature}`),
       ...[...used(text.matchAll(READ), texts.matchAll(READ_IN_SQL))]

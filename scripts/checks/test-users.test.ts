@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { below, read } from './modules.ts';
 
-/** First checked user id. Lower ids are plain test data, or the users of real hosts, which start at 70000. */
+/** Lowest user id that is checked. Lower ids are plain test data, or users of real hosts, which start at 70000. */
 const FIRST_USER = 71_000;
 const TESTS = ['node-agent/src', 'test-harness/e2e'];
 const RANGE = /\b(7\d_\d{3}), (7\d_\d{3})\b/g;
@@ -15,7 +15,7 @@ interface Users {
 
 const uid = (text: string): number => Number(text.replace('_', ''));
 
-/** User ids that a test names, as ranges. Pure. */
+/** User ids in a test, as ranges. Pure. */
 function usersOf(file: string, text: string): Users[] {
   const ranges = [...text.matchAll(RANGE)].map(
     ([, first = '', last = '']) => [uid(first), uid(last)] as const,
@@ -26,7 +26,7 @@ function usersOf(file: string, text: string): Users[] {
     .map(([first, last]) => ({ file, first, last }));
 }
 
-/** Pairs of files that name the same user. Pure. */
+/** Pairs of files that use the same user. Pure. */
 function shared(users: readonly Users[]): string[] {
   const pairs = users.flatMap((one) =>
     users
@@ -45,7 +45,8 @@ test('two tests with the same user are found', () => {
   expect(shared(users)).toEqual(['a and b: 71012']);
 });
 
-// Test files run at the same time, and an agent removes what its users own in /tmp, including files of another test.
+// Needed because test files run at the same time, and an agent removes files that its users own in /tmp, even if
+// another test created them.
 test('each user of a session belongs to one test file', () => {
   const files = TESTS.flatMap(below).filter((file) => /\.(?:test|e2e)\.ts$/.test(file));
   const users = files.flatMap((file) => usersOf(file, read(file)));

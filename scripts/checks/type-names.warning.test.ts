@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Module, moduleOf, modulesBelow } from './modules.ts';
 
-/** Programs and packages; each entry of `protocol` is a package of its own. */
+/** Programs and packages. Each entry point of `protocol` counts as a separate package. */
 const PROGRAMS = [
   'control-plane/src',
   'node-agent/src',

@@ -1,4 +1,4 @@
-// Bundles each program into one file, so that a start reads a few files instead of a thousand, and nothing is compiled
+// Bundles each program into one file. A start then reads a few files instead of a thousand, and no source is compiled
 // while apps run.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -15,8 +15,8 @@ const __filename = footlightPath(import.meta.url);
 const __dirname = footlightDirname(__filename);`;
 
 /**
- * Packages with native parts, or that load their own files by name. A package whose bundle imports one must list it as
- * a dependency.
+ * Packages that are not bundled, because they have native parts or load their own files by name. A package that uses
+ * one must list it as a dependency.
  */
 const OUTSIDE = [
   'better-sqlite3',
@@ -31,8 +31,8 @@ const OUTSIDE = [
 ];
 
 /**
- * Modules that dockerode loads for engines behind SSH and for BuildKit, which the agent does not use: native parts, and
- * two versions of one package. Each is replaced by a module of Node, which is loaded but never called.
+ * Modules that dockerode loads for engines behind SSH and for BuildKit, which the agent does not use: these are native
+ * parts, and two versions of one package. Each is replaced by a module of Node that is loaded but never called.
  */
 const UNUSED = {
   ssh2: 'node:util',
@@ -76,7 +76,7 @@ const bundles = [
     external: OUTSIDE,
   },
   {
-    // The users of sessions may not be able to read a clone, so this bundle contains everything it needs.
+    // This bundle contains all its packages, because the users of sessions may not be able to read a clone.
     folder: 'node-agent',
     dist: 'dist',
     sources: ['node-agent/src/diagnostics-app'],
@@ -86,7 +86,8 @@ const bundles = [
 ];
 
 /**
- * Programs that tests start up to sixty times a file. From source, each start would compile the modules that it loads.
+ * Programs that tests start up to sixty times per file. Started from source, each start would compile the modules that
+ * it loads.
  * @type {Bundle}
  */
 const testPrograms = {
@@ -108,13 +109,13 @@ export function builtFilesOf(folder) {
   return bundles.filter((b) => b.folder === folder).flatMap((b) => Object.keys(b.programs));
 }
 
-/** The folders that the programs of a package are made of. @param {string} folder */
+/** The source folders from which the programs of a package are built. @param {string} folder */
 export function sourcesOf(folder) {
   return [...new Set(bundles.filter((b) => b.folder === folder).flatMap((b) => b.sources))];
 }
 
 /**
- * Writes a file atomically, because several programs may be started at once.
+ * Writes a file atomically, because several programs may be built and started at the same time.
  * @param {string} file
  * @param {Uint8Array | string} content
  */
@@ -124,10 +125,10 @@ function writeWhole(file, content) {
   renameSync(partial, file);
 }
 
-/** Builds what is older than its sources. @param {string} [folder] only this package */
+/** Builds the bundles that are older than their sources. @param {string} [folder] only this package */
 export const build = (folder) => make(bundles.filter((b) => folder === undefined || b.folder === folder));
 
-/** Builds everything that tests start as a separate process. */
+/** Builds all programs that tests start as separate processes. */
 export const buildForTests = () => make([...bundles, testPrograms]);
 
 /** @param {readonly Bundle[]} wanted */
@@ -154,8 +155,8 @@ async function make(wanted) {
         banner: { js: NODE_BANNER },
         external: bundle.external,
         alias: UNUSED,
-        // Comments of libraries are a third of the bundle, and a few non-ASCII letters in them double its size in
-        // memory. Names and line breaks stay, for stack traces.
+        // Whitespace and comments are removed: comments of libraries are a third of the bundle, and a few non-ASCII
+        // letters in them double its size in memory. Names and line breaks are kept for stack traces.
         minifyWhitespace: true,
         lineLimit: 160,
         sourcemap: 'linked',
@@ -165,13 +166,13 @@ async function make(wanted) {
     }
     writeWhole(stamp, digest);
   }
-  // esbuild's service process would live as long as this one.
+  // Stopped, because esbuild's service process would otherwise run as long as this process.
   await esbuild?.stop();
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   await build(process.argv[2]).catch((error) => {
-    // The compiler has printed what is wrong with the sources.
+    // The compiler has already printed the errors in the sources.
     if (!('errors' in error)) throw error;
     process.exit(1);
   });

@@ -1,11 +1,11 @@
-// Debian 12 packages that Footlight needs, with the reason. Printed by `scripts/up --dry-run`.
+// Debian 12 packages that Footlight needs, each with the reason. `scripts/up --dry-run` prints them.
 
 /**
- * service: the service that Debian starts when it installs the package. @typedef {{name: string, why: string, service?:
- * string}} DebianPackage
+ * service: name of the service that Debian starts when the package is installed.
+ * @typedef {{name: string, why: string, service?: string}} DebianPackage
  */
 
-/** Compilers for the one npm package that has no prebuilt binary inside it. */
+/** Compilers for the one npm package that contains no prebuilt binary. */
 const buildPackages = [
   { name: 'python3', why: 'builds the SQLite binding' },
   { name: 'make', why: 'builds the SQLite binding' },
@@ -54,7 +54,7 @@ const replicaPackages = [
   { name: 'haproxy', why: 'a load balancer in front of the control plane', service: 'haproxy' },
 ];
 
-/** Packages only for tests and benches. */
+/** Packages that are needed only for tests and benches. */
 const testPackages = [
   { name: 'chromium', why: 'the browser of the end-to-end tests' },
   { name: 'x11-utils', why: 'inspects displays from outside' },
@@ -77,7 +77,7 @@ const testPackages = [
   { name: 'gstreamer1.0-nice', why: 'the webrtcbin peer of the benches' },
 ];
 
-/** Programs that the drill `real-apps` streams, under --long. */
+/** Programs that the drill `real-apps` streams; only with --long. */
 export const realAppPackages = [
   { name: 'mousepad', why: 'a GTK editor' },
   { name: 'featherpad', why: 'a Qt editor' },
@@ -89,16 +89,16 @@ export const realAppPackages = [
   { name: 'libglib2.0-bin', why: 'asks that portal' },
 ];
 
-/** The browser of the drill `firefox`, under --long. */
+/** The browser of the drill `firefox`; only with --long. */
 export const firefoxPackages = [
   { name: 'firefox-esr', why: 'the other browser, for the main way of a person' },
 ];
 
-/** What `scripts/up` needs. */
+/** All packages for `scripts/up`. */
 export const upPackages = [...buildPackages, ...hostPackages, ...demoPackages];
 
 /** All packages for `scripts/up --replicas`. */
 export const upReplicasPackages = [...upPackages, ...replicaPackages];
 
-/** All packages for `scripts/test` and `scripts/bench`: they start the whole product, and more. */
+/** All packages for `scripts/test` and `scripts/bench`, which start the whole product and additional programs. */
 export const checkPackages = [...upReplicasPackages, ...testPackages];

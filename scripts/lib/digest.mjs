@@ -1,12 +1,12 @@
-// Tells whether a built file is older than its sources.
+// Computes digests of sources, which show whether a built file is older than its sources.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 
-/** Files made by builds and installs are not sources. */
+/** Folders with files that builds and installs create; these files are not sources. */
 const MADE = new Set(['node_modules', 'dist']);
 
-/** @param {string} place a file, or a folder all files below it count @returns {string[]} */
+/** @param {string} place a file, or a folder whose files are all included @returns {string[]} */
 function filesOf(place) {
   if (statSync(place).isFile()) return [place];
   return readdirSync(place, { withFileTypes: true })
@@ -17,8 +17,8 @@ function filesOf(place) {
 /**
  * @param {string} root
  * @param {string[]} places  files and folders below root
- * @returns {string} a digest that changes with any name or byte below them, and with the version or processor of this
- * Node
+ * @returns {string} a digest that changes with each name and byte of these files, and with this Node's version and
+ * processor
  */
 export function digestOf(root, places) {
   const hash = createHash('sha256').update(process.version).update(process.arch);

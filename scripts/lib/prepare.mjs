@@ -1,5 +1,5 @@
-// Prepares a fresh clone until everything can start: Debian packages, npm packages, the built web app. Plain JavaScript
-// with Node's own modules, because it runs before anything is installed.
+// Prepares a fresh clone, so that all programs can start: Debian packages, npm packages, the built web app. Plain
+// JavaScript with Node's own modules, because it runs before anything is installed.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -42,7 +42,7 @@ export function missingPackages(wanted) {
 
 /**
  * How this user installs Debian packages: directly, through sudo, or not at all.
- * @returns {string[] | null} the words before apt-get; null when there is no way
+ * @returns {string[] | null} command prefix for apt-get; null: this user cannot install packages
  */
 export function rootPrefix() {
   if (process.getuid?.() === 0) return [];
@@ -88,7 +88,7 @@ function aptGet(packages, what) {
   } else {
     apt('install', '--no-install-recommends', ...names);
     const services = packages.flatMap(({ service }) => service ?? []);
-    // On machines with systemd the service is disabled again: tests start their own, and port 80 must stay free.
+    // With systemd, the installed service is disabled again, because tests start their own, and port 80 must stay free.
     if (services.length > 0 && existsSync('/run/systemd/system'))
       run([...prefix, 'systemctl', 'disable', '--now', ...services], 'systemctl disable');
   }
@@ -108,14 +108,14 @@ function stamp(name, digest) {
 
 const npmDigest = () => digestOf(root, LOCKED);
 
-/** True when the npm packages of the lock file are in place for this Node. */
+/** Whether the npm packages of the lock file are installed for this version of Node. */
 export function npmIsInstalled() {
   return isStamped('npm', npmDigest());
 }
 
 const pnpm = path.join(root, 'scripts', 'pnpm');
 
-/** Installs the npm packages exactly as locked, from the earlier download. */
+/** Installs exactly the npm packages of the lock file, from the earlier download. */
 function installNpm() {
   run([pnpm, 'install', '--frozen-lockfile', '--offline'], 'Installing the npm packages');
   stamp('npm', npmDigest());
@@ -123,7 +123,7 @@ function installNpm() {
 
 const webDigest = () => digestOf(root, [...LOCKED, 'packages/web', 'packages/stream-client', 'protocol']);
 
-/** True when the built web app matches the current sources. */
+/** Whether the built web app matches the current sources. */
 export function webIsBuilt() {
   return existsSync(path.join(root, 'packages/web/dist/index.html')) && isStamped('web', webDigest());
 }
@@ -133,7 +133,7 @@ export function buildWeb() {
   if (webIsBuilt()) return;
   const web = path.join(root, 'packages/web');
   const vite = path.join(web, 'node_modules/.bin/vite');
-  // With a test runner's NODE_ENV it would be a development build.
+  // NODE_ENV is set, because with a test runner's value the result would be a development build.
   run(['env', 'NODE_ENV=production', vite, 'build', web, '--logLevel', 'warn'], 'Building the web app');
   stamp('web', webDigest());
 }
@@ -141,7 +141,7 @@ export function buildWeb() {
 /**
  * Runs the steps that are still needed, and prints each before it starts.
  * @param {{packages: import('./debian-packages.mjs').DebianPackage[], say: (line: string) => void}} options
- * @returns {Promise<{downloadMs: number, installMs: number}>} time spent; 0 when nothing was missing
+ * @returns {Promise<{downloadMs: number, installMs: number}>} time in milliseconds; 0: nothing was missing
  */
 export async function prepare({ packages, say }) {
   let downloadMs = 0;

@@ -1,5 +1,5 @@
-// Drills: tests that inherently take more than a minute. Each runs short in `scripts/test --all`, and in full with
-// `scripts/test --long <name>`.
+// Drills: tests that need more than a minute. Each drill runs in a short form in `scripts/test --all`, and in its full
+// form in `scripts/test --long <name>`.
 import { firefoxPackages, realAppPackages } from '../lib/debian-packages.mjs';
 
 /**

@@ -1,32 +1,32 @@
-// Leftovers of a test run on a machine: what exists after the run but not before it. Other programs start and end
-// meanwhile, for example another run, or a Footlight that this user tries out. So a run has its own temporary folders,
-// in which every file counts, and its processes carry its mark; elsewhere only files and processes of the users that
-// tests give to sessions count. Listening sockets and audio servers are not checked, because they end with their
-// processes.
+// Finds leftovers of a test run: files, processes and other objects that exist after the run but not before it. Other
+// programs may start and end at the same time, for example another run, or a Footlight that this user tries out. So a
+// run has its own temporary folders, in which every file counts, and its processes carry the id of the run. In other
+// places, only files and processes of the users count that tests give to sessions. Listening sockets and audio servers
+// are not checked, because they end with their processes.
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Places that all programs of a machine share. */
+/** Directories that all programs of a machine share. */
 const SHARED_PLACES = [
   ...new Set([os.tmpdir(), '/tmp']),
   '/tmp/.X11-unix',
   '/var/tmp',
-  // Directories of the stacks of tests that run as root.
+  // Contains directories of tests that run as root.
   '/srv',
   '/dev/shm',
   '/run/service',
   '/run/netns',
 ];
 
-/** Caches of Node and of the test tools, which do not count. */
+/** Caches of Node and of the test tools, which are not leftovers. */
 const STAYS = /^(node-compile-cache|tsx-\d+|v8-compile-cache.*)$/;
 
-/** Every process of a session has this variable; other processes of the program that started the agent do not. */
+/** Every process of a session has this variable, but other processes of the program that started the agent do not. */
 const SESSION_VARIABLE = 'FOOTLIGHT_SESSION=';
 
-/** Users that tests give to sessions; those of real hosts are 70000 to 70255. @param {number} uid */
+/** Whether tests give this user to sessions. The users of real hosts are 70000 to 70255. @param {number} uid */
 const isTestUser = (uid) => uid >= 71_000 && uid < 80_000;
 
 /** @param {string} dir */
@@ -50,7 +50,7 @@ function read(file) {
 /** @param {string} file */
 const ownerOf = (file) => lstatSync(file, { throwIfNoEntry: false })?.uid;
 
-/** By pid and command: a reused pid with another command counts as new. @param {string} runId */
+/** Processes by pid and command, so that a reused pid with another command counts as new. @param {string} runId */
 function processes(runId) {
   const mark = `FOOTLIGHT_TEST_RUN=${runId}`;
   return names('/proc')
@@ -80,7 +80,7 @@ function files(runId, ownFolders) {
   return [...ownFolders.flatMap(entries), ...shared];
 }
 
-/** System V segments, by id. Columns: key, shmid, perms, size, cpid, lpid, nattch, uid, … */
+/** System V memory segments, by id. Columns: key, shmid, perms, size, cpid, lpid, nattch, uid, … */
 function sharedMemory() {
   return read('/proc/sysvipc/shm')
     .split('\n')
@@ -102,9 +102,9 @@ function mounts(runId, ownFolders) {
 }
 
 /**
- * Groups that the agent makes for sessions: below one of its own in version 2, next to this process's in version 1. A
- * group with processes is ignored, because it belongs to a running session, perhaps of another program; a leftover
- * session is found by its processes.
+ * Control groups that the agent creates for sessions: on version 2 below its own group, on version 1 next to this
+ * process's group. A group with processes is ignored, because it belongs to a running session, perhaps of another
+ * program. A session that was left over is found by its processes.
  */
 function controlGroups() {
   const root = '/sys/fs/cgroup';
@@ -130,8 +130,8 @@ export const nameTag = (runId) => runId.slice(0, 8);
 
 /**
  * @param {string} runId  value of FOOTLIGHT_TEST_RUN, which every process of the run carries
- * @param {readonly string[]} ownFolders the temporary folders of the run (TMPDIR), where every file counts
- * @returns {Record<string, string[]>} by kind
+ * @param {readonly string[]} ownFolders the temporary folders of the run (TMPDIR), in which every file counts
+ * @returns {Record<string, string[]>} the objects, by kind
  */
 export function lookAround(runId, ownFolders) {
   return {
@@ -144,10 +144,10 @@ export function lookAround(runId, ownFolders) {
 }
 
 /**
- * Everything that exists in `after` but not in `before`. Pure.
+ * The objects in `after` that are not in `before`. Pure.
  * @param {Record<string, string[]>} before
  * @param {Record<string, string[]>} after
- * @returns {string[]} one line for each thing
+ * @returns {string[]} one line for each object
  */
 export function whatIsLeft(before, after) {
   return Object.entries(after).flatMap(([kind, things]) => {
@@ -156,12 +156,12 @@ export function whatIsLeft(before, after) {
   });
 }
 
-/** Interval: on a busy machine a killed process needs seconds to disappear. */
+/** Time limit and interval of the polls. On a busy machine, a killed process needs seconds to disappear. */
 const PATIENCE_MS = 30_000;
 const POLL_MS = 500;
 
 /**
- * Polls until nothing is left, for 30 s at most.
+ * Polls until there are no leftovers, for at most 30 s.
  * @param {Record<string, string[]>} before
  * @param {() => Record<string, string[]>} look
  * @returns {Promise<string[]>} one line for each leftover

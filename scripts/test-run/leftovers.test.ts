@@ -39,7 +39,7 @@ function plantFile(file: string, uid?: number): string {
   return file;
 }
 
-/** New things on the machine compared with `before`; other tests create and remove things at the same time. */
+/** New objects on the machine compared with `before`. Other tests create and remove objects at the same time. */
 const left = (before: Record<string, string[]>) => whatIsLeft(before, look());
 
 describe('leftovers of a run are found', () => {

@@ -1,4 +1,4 @@
-// scripts/test: one command that checks everything, in three tiers.
+// scripts/test: the command that checks everything, in three tiers.
 import { spawnSync } from 'node:child_process';
 import { randomBytes, randomInt } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -24,16 +24,16 @@ A package may be named without its folder: scripts/test web.
 Drills under --long: ${drills.map((d) => d.name).join(', ')}; without a name all of them.
 `;
 
-/** Created by the build of the web app; type checks of its pages need it. */
+/** Created by the build of the web app. The type check of the pages needs this file. */
 const routeTree = path.join(root, 'packages/web/src/route-tree.gen.ts');
 
-/** Exit code: the run could not be judged, because a package could not be downloaded or built. */
+/** Exit code for a run without a result, because a package could not be downloaded or built. */
 const NOT_JUDGED = 2;
 
 /**
  * The file or folder that an argument names.
  * @param {string} word
- * @returns {string | undefined} undefined: there is none
+ * @returns {string | undefined} undefined: it does not exist
  */
 function pathMeant(word) {
   const from = process.env.INIT_CWD ?? process.cwd();
@@ -42,7 +42,7 @@ function pathMeant(word) {
   );
 }
 
-/** @param {string[]} words @returns {string[]} lines; empty when git fails */
+/** @param {string[]} words @returns {string[]} lines of the output; empty if git fails */
 function git(...words) {
   const { stdout, status } = spawnSync('git', words, { cwd: root, encoding: 'utf8' });
   return status === 0 ? stdout.split('\n').filter((line) => line !== '') : [];
@@ -65,8 +65,8 @@ async function runBelow(paths) {
 }
 
 /**
- * Installs and builds. A network failure is not a failed test. @param
- * {import('../lib/debian-packages.mjs').DebianPackage[]} [more]
+ * Installs and builds. A failure of the network ends the run with NOT_JUDGED, because it is not a failed test.
+ * @param {import('../lib/debian-packages.mjs').DebianPackage[]} [more]
  */
 async function prepareOrStop(more = []) {
   try {
@@ -178,7 +178,7 @@ async function main() {
 }
 
 /**
- * scripts/check: no tests; warnings do not affect the result.
+ * scripts/check: runs all checks except tests. Warnings do not affect the result.
  * @param {boolean} fix
  */
 async function checkSources(fix) {

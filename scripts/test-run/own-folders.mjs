@@ -1,15 +1,15 @@
-// Temporary folders of a single run.
+// Temporary folders of one run.
 import { chmodSync, existsSync, mkdtempSync, readFileSync, statfsSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 
-/** The system's folder in memory, on Linux. */
+/** The system's in-memory folder on Linux. */
 export const MEMORY = '/dev/shm';
 
-/** Required free space: the gate needs at most half a gigabyte; a container often offers 64 MiB. */
+/** Free space that is required. The gate needs at most half a gigabyte, but a container often has only 64 MiB there. */
 const MIN_MEMORY_BYTES = 4 * 1024 ** 3;
 
-/** Whether it has enough space, and programs may run from it. */
+/** Whether the in-memory folder has enough space, and programs may be executed from it. */
 export function hasRoomInMemory() {
   const mounts = existsSync('/proc/self/mounts') ? readFileSync('/proc/self/mounts', 'utf8') : '';
   const options = mounts
@@ -21,11 +21,12 @@ export function hasRoomInMemory() {
   return Math.min(bavail * bsize, os.freemem()) >= MIN_MEMORY_BYTES;
 }
 
-/** A temporary folder for this run alone. @param {string} place */
+/** Creates a temporary folder that only this run uses. @param {string} place */
 export function makeOwnFolder(place) {
-  // A short name: tests create agents' state directories below it, whose path length is limited.
+  // The name is short, because tests create agents' state directories below it, and the length of their paths is
+  // limited.
   const folder = mkdtempSync(path.join(place, 'run-'));
-  // The users of Postgres and of sessions also work in it, as in /tmp.
+  // Mode 1777, as in /tmp, because the users of Postgres and of sessions also create files in it.
   chmodSync(folder, 0o1777);
   return folder;
 }

@@ -1,4 +1,4 @@
-// Only installs and builds what tests and benches need.
+// Only installs and builds the parts that tests and benches need.
 import { checkPackages } from '../lib/debian-packages.mjs';
 import { prepare } from '../lib/prepare.mjs';
 

@@ -4,7 +4,7 @@ import { writeFileSync, writeSync } from 'node:fs';
 
 const PROGRESS_DESCRIPTOR = 3;
 
-/** Progress is printed after each tenth of the files. */
+/** Number of progress lines: one after each tenth of the files. */
 const PARTS = 10;
 
 /**
@@ -26,12 +26,12 @@ const PARTS = 10;
  * @property {{file: string, seconds: number}[]} files
  */
 
-/** Messages of expired waits: of vitest (tests and hooks), and of Playwright. */
+/** Messages of waits that reached their limit: from vitest (tests and hooks), and from Playwright. */
 const EXPIRED = /^(Test|Hook) timed out in \d|\bTimeout \d+ ?ms exceeded/;
 
 /**
- * Whether an error says that a wait reached its limit. `expect.poll` throws the last wrong value as the error, with the
- * expired wait as its cause. Pure.
+ * Whether an error means that a wait reached its limit. `expect.poll` throws an error about the last wrong value, whose
+ * cause is the expired wait. Pure.
  * @param {{name?: string, message?: string, cause?: unknown}} error
  * @returns {boolean}
  */
@@ -50,7 +50,7 @@ const summary = (errors) => ({
   expired: errors.length > 0 && errors.every(isExpiredWait),
 });
 
-/** Used with the option --reporter; the JSON is written to the file in FOOTLIGHT_TEST_REPORT. */
+/** The reporter, for the option --reporter. It writes the JSON to the file in FOOTLIGHT_TEST_REPORT. */
 export default class Reporter {
   #files = 0;
   #done = 0;

@@ -1,10 +1,11 @@
-// Decides which end-to-end files are retried.
+// Decides which end-to-end test files are run again.
 
 /** @typedef {import('./report.mjs').Failure} Failure */
 
 /**
- * Files whose only fault is a wait that expired: a real picture may be late on a busy machine. Tests of one group build
- * on each other, so later failures in the same group are ignored. A wrong value that came first is never retried. Pure.
+ * Returns the files whose only fault is a wait that expired, because a real picture may be late on a busy machine.
+ * Tests of one group depend on each other, so later failures in the same group are ignored. If a wrong value was the
+ * first failure of a group, the file is not retried. Pure.
  * @param {readonly Failure[]} failures in the order of each file
  * @returns {string[]} paths
  */

@@ -13,7 +13,10 @@ import { bin, sourceChecks } from './sources.mjs';
 /** @typedef {import('./tiers.mjs').Suite} Suite */
 /** @typedef {import('./tiers.mjs').Tier} Tier */
 
-/** Evidence of failed tests: logs, screenshots, and the list of late files. Ignored by git. */
+/**
+ * Folder for evidence of failed tests: logs, screenshots, and the list of files in which a wait expired. Ignored by
+ * git.
+ */
 const results = path.join(root, 'test-results');
 
 export function emptyResults() {
@@ -23,10 +26,10 @@ export function emptyResults() {
 
 export const say = (/** @type {string} */ line) => process.stdout.write(`${line}\n`);
 
-/** Length of a command's output that is kept, in characters, counted from the end. */
+/** Largest part of a command's output that is kept, in characters from its end. */
 const KEPT_OUTPUT = 1024 * 1024;
 
-/** Length that is printed after a failure; all of the kept output is in a file. */
+/** Largest part of the output that is printed after a failure. All of the kept output is in a file. */
 const SHOWN_OUTPUT = 16 * 1024;
 
 /** Start of vitest's report of failures. */
@@ -37,9 +40,12 @@ export class TestRun {
   passed = 0;
   failed = 0;
   skipped = 0;
-  /** One line for each failure, with the command that repeats it. @type {string[]} */
+  /** One line for each failure, with the command that repeats the test. @type {string[]} */
   problems = [];
-  /** Files in which a wait expired, and which passed when retried: `FLAKY FILE: TEST: MESSAGE`. @type {string[]} */
+  /**
+   * Files in which a wait expired, but which passed when they were retried: `FLAKY FILE: TEST: MESSAGE`.
+   * @type {string[]}
+   */
   flaky = [];
   /** @type {NodeJS.ProcessEnv} */
   #env;
@@ -51,7 +57,7 @@ export class TestRun {
    * The caller removes both folders.
    * @param {NodeJS.ProcessEnv} env
    * @param {string} scratch  for reports
-   * @param {string} [memory] temporary folder of suites that may have it in memory; missing: that of env
+   * @param {string} [memory] in-memory temporary folder for suites that may use it; missing: the folder of env is used
    */
   constructor(env, scratch, memory) {
     this.#env = { ...env, FOOTLIGHT_TEST_RESULTS: results };
@@ -85,7 +91,7 @@ export class TestRun {
   }
 
   /**
-   * Counts one check that is not a vitest test. Prints its line.
+   * Records the result of a check that is not a vitest test, and prints a line about it.
    * @param {string} name
    * @param {readonly string[]} problems
    * @param {number} [from] performance.now() at its start
@@ -97,7 +103,7 @@ export class TestRun {
     say(`${problems.length === 0 ? 'ok    ' : 'FAILED'} ${name}${time}`);
   }
 
-  /** One vitest run, counted test by test. @param {Suite} suite */
+  /** Runs vitest once and counts each test. @param {Suite} suite */
   async vitest(suite) {
     const from = performance.now();
     say(`       ${suite.name} …`);
@@ -120,7 +126,7 @@ export class TestRun {
     if (slowest.length > 0) say(`       slowest: ${slowest.join(', ')}`);
   }
 
-  /** Warnings: printed by scripts/check, and never counted. */
+  /** Prints warnings, for scripts/check. They are never counted as failures. */
   async warnings() {
     const { failures } = await this.#report(
       { name: 'warnings', words: [] },
@@ -131,11 +137,11 @@ export class TestRun {
   }
 
   /**
-   * Runs late files once more, completely; each starts a new stack.
+   * Runs the files in which a wait expired once more, completely. Each file starts a new stack.
    * @param {Suite} suite
    * @param {Report} first
    * @param {readonly string[]} late
-   * @returns {Promise<Report>} of both runs
+   * @returns {Promise<Report>} combined report of both runs
    */
   async #retry(suite, first, late) {
     const load = os.loadavg().map((value) => Number(value.toFixed(2)));
@@ -154,7 +160,8 @@ export class TestRun {
     }
     const others = first.failures.filter(({ file }) => !late.includes(file));
     return {
-      // Tests of a late file that passed in both runs count twice in `passed`, because the reports do not name them.
+      // Tests of a retried file that passed in both runs count twice in `passed`, because reports do not contain the
+      // names of passed tests.
       passed: first.passed + again.passed,
       skipped: first.skipped + again.skipped,
       failures: [...others, ...again.failures],
@@ -195,7 +202,8 @@ export class TestRun {
    * Runs a command without showing its output; its descriptor 3 is shown (report.mjs).
    * @param {string[]} command
    * @param {Record<string, string>} env
-   * @param {boolean} background with nice 10: it still gets a tenth of a busy core, so that its time limits hold
+   * @param {boolean} background true: run with nice 10; the command still gets a tenth of a busy core, so its time
+   * limits are not reached
    * @returns {Promise<{code: number, output: string}>}
    */
   #execute(command, env = {}, background) {
@@ -212,7 +220,7 @@ export class TestRun {
           output = (output + text).slice(-KEPT_OUTPUT);
         });
       child.once('error', (error) => resolve({ code: 127, output: `${program}: ${error.message}` }));
-      // The event `close` follows the last output.
+      // `close` is used, because it follows the last output.
       child.once('close', (code, signal) =>
         resolve({ code: code ?? (signal ? 1 : 0), output: stripVTControlCharacters(output) }),
       );
@@ -223,7 +231,7 @@ export class TestRun {
 /** @param {number} from */
 const seconds = (from) => `${((performance.now() - from) / 1000).toFixed(0)} s`;
 
-/** The five files that took longest: the first candidates when a run becomes slow. @param {Report['files']} files */
+/** The five slowest files, which are the first to look at if a run becomes slow. @param {Report['files']} files */
 const slowFiles = (files) =>
   files
     .toSorted((a, b) => b.seconds - a.seconds)

@@ -1,18 +1,18 @@
-// Checks that run no tests.
+// Checks that do not run tests.
 import path from 'node:path';
 import { root } from '../lib/prepare.mjs';
 
 export const bin = (/** @type {string} */ name) => path.join(root, 'node_modules', '.bin', name);
 
-/** Folders with a tsconfig.json; the root's covers the programs for Node, which share most of their types. */
+/** Folders with a tsconfig.json. The file in the root covers the programs for Node, which share most of their types. */
 const TYPED = ['.', 'protocol', 'packages/stream-client', 'packages/web', 'test-harness', 'scripts'];
 
 /** Disables Redocly's usage reports and update checks. */
 const QUIET = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
 
 /**
- * One thread: with several, each checked the shared types again, which took 29 s of CPU time instead of 15 s for the
- * programs on Node, and was not faster (two cores).
+ * Limits tsc to one thread. With several threads, each checked the shared types again. For the programs on Node this
+ * took 29 s of CPU time instead of 15 s, and was not faster (two cores).
  */
 const ONE_THREAD = '--singleThreaded';
 

@@ -6,13 +6,14 @@
  * @property {string} name
  * @property {string[]} words        for vitest
  * @property {boolean} [background] runs with low priority
- * @property {boolean} [inMemory] its temporary files may be in memory: waiting for the disk took a fifth of the time
+ * @property {boolean} [inMemory] its temporary files may be in memory, because waiting for the disk took a fifth of the
+ * time
  * @property {boolean} [retried]     a file whose wait expired is run once more
  */
 
 /**
- * Steps follow one another. The lanes of a step run at the same time, the suites of a lane one after another.
- * `sources`: types, lint, dead code and the published contract.
+ * Steps run one after the other. The lanes of a step run at the same time, and the suites of a lane run one after the
+ * other. `sources`: types, lint, dead code and the published contract.
  * @typedef {(Suite | 'sources')[][][]} Tier
  */
 
@@ -20,21 +21,23 @@
 const projects = (...names) => names.flatMap((name) => ['--project', name]);
 
 /**
- * Files of unit tests and of the control plane share the modules that they load: loading them for each file took a
- * quarter of the time. Unit tests have one worker, because vitest restarts each of several workers whenever a file with
- * a page follows one without.
+ * Files of unit tests and of the control plane share the modules that they load, because loading the modules for each
+ * file took a quarter of the time. Unit tests have one worker, because with several workers, vitest restarts a worker
+ * whenever a test file with a page follows a file without one.
  * @type {Suite}
  */
 const unit = { name: 'unit', words: [...projects('unit'), '--maxWorkers=1', '--no-isolate'], inMemory: true };
 
 /**
- * One stack at a time: two took equally long together, and the network load of one disturbed the browser of the other.
+ * One stack at a time, because two stacks together took the same time, and the network load of one disturbed the
+ * browser of the other.
  */
 const endToEnd = { name: 'end to end', words: [...projects('e2e'), '--maxWorkers=1'], retried: true };
 
 /**
- * Three lanes compute; the fourth mostly waits for programs, pictures and pages, one file at a time. No test depends on
- * free CPU time, so the lanes share both cores. On a busy machine more processes also get a larger share of the CPU.
+ * Three lanes need CPU time. The fourth lane runs one file at a time and mostly waits for programs, pictures and pages.
+ * The tests do not depend on free CPU time, so the lanes share both cores. On a busy machine, more processes also get a
+ * larger share of the CPU.
  * @type {Tier}
  */
 export const gate = [
@@ -52,18 +55,18 @@ export const gate = [
   ],
 ];
 
-/** It measures how fast a killed control plane recovers, so it does not run at the same time as other tests. */
+/** This test measures how fast a killed control plane recovers, so it does not run at the same time as other tests. */
 const TIMED = 'control-plane/src/integration/own-process.all.test.ts';
 
-/** They only move files and need no session, so they run at the same time as tests that do. */
+/** These tests only move files and need no session, so they run at the same time as tests with sessions. */
 const COLLECTION = ['node-agent/src/sessions/home/collection', 'node-agent/src/images/image-build'];
 
 /** @param {string[]} paths */
 const without = (...paths) => paths.map((path) => `--exclude=${path}`);
 
 /**
- * Everything but the full forms of the drills. Its host tests measure time, so they have priority over the background
- * lane; alone they leave half of two cores idle.
+ * All tests except the full forms of the drills. The host tests measure time, so they have priority over the background
+ * lane. If they ran alone, half of two cores would be idle.
  * @type {Tier}
  */
 export const all = [
@@ -118,8 +121,8 @@ export const all = [
 ];
 
 /**
- * The tests that changed files can reach: through imports, which vitest follows, and through the programs that
- * end-to-end tests start. Pure.
+ * The tests that changed files can affect: tests that import them, which vitest finds, and end-to-end tests that start
+ * programs built from them. Pure.
  * @param {string} base commit to compare with
  * @param {readonly string[]} changed paths from the root of the repository
  * @returns {Tier}

@@ -206,8 +206,8 @@ export class NewFile {
   }
 
   /**
-   * Renames the file to its target's name, or to a numbered name if that name is taken. @returns its path below the
-   * home
+   * Renames the file to its target's name, or to a numbered name if that name is taken.
+   * @returns its path below the home
    */
   keep(): string {
     const folders = this.#names.slice(0, -1);

@@ -174,8 +174,8 @@ export class ControlLink {
   }
 
   /**
-   * Queues a reliable report. @returns its number; after `seen` with this number or a higher one, the report is
-   * confirmed
+   * Queues a reliable report.
+   * @returns its number; after `seen` with this number or a higher one, the report is confirmed
    */
   report(message: ReliableMessage): number {
     const seq = this.#outbox.add(message);

@@ -75,8 +75,8 @@ function verdictOf(gates: readonly Gate[]): Firewall {
 }
 
 /**
- * Chains that accept or drop inbound packets, IPv4 first. @throws when iptables owns rules but is not installed,
- * because only iptables can print them
+ * Chains that accept or drop inbound packets, IPv4 first.
+ * @throws when iptables owns rules but is not installed, because only iptables can print them
  */
 function gatesOf(answers: FirewallAnswers, wanted: PortSet): Gate[] {
   const ufw = answers.ufw.kind === 'text' && answers.ufw.text.startsWith('Status: active');

@@ -97,7 +97,8 @@ export async function startSandboxed(
 }
 
 /**
- * Visits a chain of processes that have one child each. @returns the last process; null: the first process has no child
+ * Visits a chain of processes that have one child each.
+ * @returns the last process; null: the first process has no child
  */
 function lastOf(pid: number, visit: (pid: number) => void): number | null {
   let last = pid;

@@ -6,8 +6,8 @@ const FILE_CHUNK_BYTES = 64 * 1024;
 const REPORT_MS = 62;
 
 /**
- * Simulates a link with a queue that the picture and an endless file share. @returns the 95th percentile of the
- * queueing delay, and the file's rate
+ * Simulates a link with a queue that the picture and an endless file share.
+ * @returns the 95th percentile of the queueing delay, and the file's rate
  */
 function share(link: {
   kbps: (nowMs: number) => number;

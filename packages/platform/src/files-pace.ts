@@ -23,8 +23,7 @@ const MAX_BYTES_PER_MS = 125_000;
 const CALM_MS = 10;
 /**
  * Queueing delay above which the rate falls. It is less than the 25 ms at which the picture's rate begins to fall
- * (path-delay.ts), so the files'
- * rate falls first.
+ * (path-delay.ts), so the files' rate falls first.
  */
 const FULL_MS = 15;
 /** Queueing delay that a person notices (LONG_QUEUE_MS of estimate.ts). */

@@ -17,8 +17,8 @@ export class WindowCounter {
   }
 
   /**
-   * Counts one event if the window has less than `limit` events. @returns false: the window is full, so nothing was
-   * counted
+   * Counts one event if the window has less than `limit` events.
+   * @returns false: the window is full, so nothing was counted
    */
   take(nowMs: number): boolean {
     if (this.isFull(nowMs)) return false;

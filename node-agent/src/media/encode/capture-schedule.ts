@@ -53,8 +53,8 @@ export class CaptureSchedule {
   }
 
   /**
-   * Records that the display was captured. @param drawnMs time at which the captured picture was drawn; null: nothing
-   * was drawn
+   * Records that the display was captured.
+   * @param drawnMs time at which the captured picture was drawn; null: nothing was drawn
    */
   captured(nowMs: number, drawnMs: number | null): void {
     const elapsed = (nowMs - this.#lastMs) / this.#frameMs;

@@ -88,7 +88,8 @@ export class CaptureTimer {
   }
 
   /**
-   * Monotonic time in milliseconds at which the frame with this clock time was captured. @param clockMs milliseconds
+   * Monotonic time in milliseconds at which the frame with this clock time was captured.
+   * @param clockMs milliseconds
    */
   capturedAtMs(clockMs: number): number {
     const at = this.#captures.findLast((capture) => capture.clockMs <= clockMs + ROUNDED_MS);

@@ -60,8 +60,8 @@ export class InputGuard {
   }
 
   /**
-   * Counts one message of the control channel. @param length bytes or characters @returns false: the message must not
-   * be read
+   * Counts one message of the control channel.
+   * @param length bytes or characters @returns false: the message must not be read
    */
   control(length: number, nowMs: number): boolean {
     const isLong = !this.#controlLength.take(nowMs, length);

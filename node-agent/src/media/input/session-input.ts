@@ -38,7 +38,8 @@ export class SessionInput {
   }
 
   /**
-   * Must be called before the first viewer connects. @param touchScreen null: the display does not read a touch screen
+   * Must be called before the first viewer connects.
+   * @param touchScreen null: the display does not read a touch screen
    */
   connect(device: XInput, touchScreen: TouchScreen | null): void {
     this.#device = device;

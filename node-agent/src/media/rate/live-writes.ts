@@ -37,8 +37,8 @@ export class LiveWrites {
   }
 
   /**
-   * Called when the encoder got a new target in kbit/s. A small change is not checked. @param isTaken false: the
-   * encoder refused the target
+   * Called when the encoder got a new target in kbit/s. A small change is not checked.
+   * @param isTaken false: the encoder refused the target
    */
   written(fromKbps: number, toKbps: number, isTaken: boolean, nowMs: number): void {
     this.tick(nowMs);

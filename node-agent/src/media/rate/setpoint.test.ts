@@ -94,8 +94,8 @@ describe('floor', () => {
 
 describe('an estimate that a viewer fakes', () => {
   /**
-   * Runs ten seconds with a hundred updates a second, the largest possible number of reports. @returns the number of
-   * changes
+   * Runs ten seconds with a hundred updates a second, the largest possible number of reports.
+   * @returns the number of changes
    */
   function changesOf(abr_mode: string, estimateAt: (look: number) => number): number {
     const follower = new SetpointFollower(readMediaSettings({ abr_mode }));

@@ -11,7 +11,8 @@ import type { AppState } from '../worker/worker-messages.ts';
 export interface SessionDesktopEvents {
   forEachViewer(visit: (channels: ViewerChannels) => void): void;
   /**
-   * Called when an app window has drawn for the first time. @param watch number of the watch that detected it, from 0
+   * Called when an app window has drawn for the first time.
+   * @param watch number of the watch that detected it, from 0
    */
   onPresented(watch: number): void;
 }

@@ -96,8 +96,8 @@ export class SessionDisplay {
   }
 
   /**
-   * Applies a change; changes are serialized. @throws when the change fails or is withdrawn; then all sizes are
-   * restored
+   * Applies a change; changes are serialized.
+   * @throws when the change fails or is withdrawn; then all sizes are restored
    */
   async apply(update: DisplayUpdate): Promise<void> {
     const { request, render, ui_scale, stream } = update;

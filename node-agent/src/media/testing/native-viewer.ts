@@ -158,8 +158,8 @@ export class NativeViewer {
   }
 
   /**
-   * Waits for a condition, which is checked at every received message. @throws after the limit; the error contains
-   * `what`
+   * Waits for a condition, which is checked at every received message.
+   * @throws after the limit; the error contains `what`
    */
   until(what: string, holds: () => boolean, limitMs = 20_000): Promise<void> {
     return new Promise((resolve, reject) => {

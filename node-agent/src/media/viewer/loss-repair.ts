@@ -48,7 +48,8 @@ export class LossRepair {
   }
 
   /**
-   * Called when a packet of the picture was sent. @param startsKeyframe whether the packet is the first of a keyframe
+   * Called when a packet of the picture was sent.
+   * @param startsKeyframe whether the packet is the first of a keyframe
    */
   sent({ sequence, marker }: Pick<OutgoingPacket, 'sequence' | 'marker'>, startsKeyframe: boolean): void {
     if (startsKeyframe) this.#startSequence = sequence;

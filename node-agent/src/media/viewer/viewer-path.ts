@@ -160,8 +160,8 @@ export class ViewerPath {
   }
 
   /**
-   * Handles a receiver report about the picture. @returns the round trip time in milliseconds; null: the report does
-   * not contain it
+   * Handles a receiver report about the picture.
+   * @returns the round trip time in milliseconds; null: the report does not contain it
    */
   onReport(report: ReceptionReport, nowMs: number): number | null {
     const rttMs = roundTripMs(report, this.#options.clock.nowMs());

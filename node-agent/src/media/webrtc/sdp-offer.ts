@@ -1,4 +1,4 @@
-/** Extends the WebRTC library's offer: codec parameters, feedback, header extensions. Works only on text. */
+/** Extends the WebRTC library's offer: codec parameters, feedback, header extensions. Pure. */
 
 import type { Codec } from '@footlight/protocol';
 import type { StreamSpec } from '@footlight/protocol/agent';

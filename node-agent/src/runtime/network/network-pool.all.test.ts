@@ -41,8 +41,8 @@ async function take(): Promise<AppNetwork> {
 }
 
 /**
- * Waits until the first prefetched network carries traffic. @returns process id of the process that keeps the network
- * open
+ * Waits until the first prefetched network carries traffic.
+ * @returns process id of the process that keeps the network open
  */
 async function keptHolder(): Promise<number> {
   await expect.poll(() => made).toBe(1);

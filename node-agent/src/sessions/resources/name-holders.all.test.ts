@@ -95,7 +95,8 @@ describe.runIf(root)('with a user of its own', () => {
   }
 
   /**
-   * Searches once. @returns for each session that was ended: its uid, and the display numbers whose names it had bound
+   * Searches once.
+   * @returns for each session that was ended: its uid, and the display numbers whose names it had bound
    */
   async function look(uids: readonly number[]): Promise<Map<number, readonly number[]>> {
     const ended = new Map<number, readonly number[]>();

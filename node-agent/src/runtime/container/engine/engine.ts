@@ -210,8 +210,9 @@ export class ContainerEngine {
   }
 
   /**
-   * Waits for the end of a container. @returns the container's exit status. @throws EngineError when the connection
-   * breaks
+   * Waits for the end of a container.
+   * @returns the container's exit status.
+   * @throws EngineError when the connection breaks
    */
   async wait(name: string, signal: AbortSignal): Promise<number> {
     const { StatusCode } = (await this.#begin(signal, () =>
