@@ -112,7 +112,7 @@ export class Agent {
     return this.#parts.link.controlUrl;
   }
 
-  /** Live sessions (count). */
+  /** Number of live sessions. */
   get sessionCount(): number {
     return this.#parts.supervisor.liveCount;
   }

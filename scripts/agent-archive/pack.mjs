@@ -55,10 +55,8 @@ const LEFT_OUT = [
 ];
 
 /**
- * void} [say] called when packing takes a moment => Packs the archive if it is missing or outdated. The agent's bundle
- * must have been built.
- * @param {(line: string) => void} [say] called with a message before packing, which takes a moment => void} [say]
- * called when packing takes a moment
+ * Packs the archive if it is missing or outdated. The agent's bundle must have been built.
+ * @param {(line: string) => void} [say] called with a message before packing, which takes a moment
  */
 export async function packAgent(say = () => {}) {
   // The archive's name contains the platform; other platforms are not packed.

@@ -57,12 +57,10 @@ export function productParts(restart) {
 
 /**
  * Builds and restarts each part after a change of its sources. If a build fails, its error is printed and the running
- * program continues. void} say
- * @param {string} [base] where the sources lie => After a change during a build, another build follows.
+ * program continues. After a change during a build, another build follows.
  * @param {Part[]} parts
  * @param {(line: string) => void} say
- * @param {string} [base] folder that contains the sources => void} say
- * @param {string} [base] where the sources lie
+ * @param {string} [base] folder that contains the sources
  * @returns {() => void} ends the watch
  */
 export function reloadOnChange(parts, say, base = root) {

@@ -1,4 +1,4 @@
-// Runs the commands of a tier and counts what passed and failed.
+// Runs the commands of a tier, and counts the tests that passed and failed.
 import { spawn } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';

@@ -119,7 +119,8 @@ x11.createClient((error, display) => {
         drawFields();
       }
     } else if (event.type === EXPOSE) {
-      // The X server discards what was drawn before the window is visible, but keeps the canvas, which is copied here.
+      // The X server discards everything that was drawn before the window is visible. The canvas is kept, so it is
+      // copied here.
       show(0, height);
     } else if (event.type === CONFIGURE_NOTIFY && (event.width !== width || event.height !== height)) {
       width = event.width;

@@ -165,8 +165,7 @@ export function fullMotion(
   { width, height, frame }: Pick<PatternInput, 'width' | 'height' | 'frame'>,
   details: number,
 ): FullMotion {
-  // A linear congruential generator (Numerical Recipes): it gives noise for the encoder, and the same noise in each
-  // test run.
+  // A linear congruential generator (Numerical Recipes), because its noise is the same in each test run.
   let state = (frame * 2_654_435_761 + 1) >>> 0;
   const below = (limit: number): number => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

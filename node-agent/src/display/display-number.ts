@@ -28,7 +28,7 @@ export interface ReservedDisplay {
   /** Writes the server's pid into the lock file. */
   handOver(pid: number): Promise<void>;
   /**
-   * Releases the abstract name. Call after the display is gone.
+   * Releases the abstract name. Call it after the display server has exited.
    *
    * Clients (libxcb) try to connect to this name first, although the server does not listen on it. Without the
    * reservation, an attacker could bind the name and receive the connections of the session's app and capture,

@@ -13,7 +13,7 @@ const MAX_CONNECTIONS = 64;
 const BACKLOG = 4_096;
 
 export interface Health {
-  /** Live sessions (count). */
+  /** Number of live sessions. */
   sessions: number;
   connected: boolean;
 }
@@ -23,8 +23,8 @@ export interface Page {
   path: string;
   contentType: string;
   /**
-   * Whether the Host header of a request must name a loopback address. It blocks web sites whose name resolves to this
-   * machine: they get 403.
+   * Whether the Host header of a request must name a loopback address. A request of a web site whose name resolves to
+   * this machine is therefore answered with 403.
    */
   loopbackOnly: boolean;
   /** Called only if the answer is 200. */

@@ -84,7 +84,7 @@ function shown(name: string): string {
  * copied. Nothing is unpacked, so an entry cannot overwrite a file of this host.
  * @param file path of the archive
  * @param target path of the new archive
- * @returns entries (count)
+ * @returns the number of entries
  * @throws ArchiveRefused for a hostile, damaged or empty archive
  */
 export async function writeBuildContext(

@@ -6,8 +6,8 @@ import { type Clock, within } from '@footlight/platform';
 import { credentialHeaders, type DialOptions, tlsAgent } from './dial.ts';
 
 /**
- * Longest time without progress. The control plane ends such a transfer after 30 s, so this limit applies only if the
- * control plane does not react at all.
+ * Longest time without progress. The control plane ends a transfer without progress after 30 s, so this limit applies
+ * only if the control plane does not react at all.
  */
 const SILENCE_MS = 60_000;
 /** Time limit of the answer, counted from the last byte of the file. Chosen, not measured. */

@@ -1,9 +1,9 @@
 import { ALL_PORTS, intersection, NO_PORTS, type PortSet, union, without } from './port-set.ts';
 
 /**
- * Computes which inbound UDP ports a packet filter closes for a viewer's first packet: it does not come from loopback,
- * belongs to no known connection, and has an address of this host as its target. Pure; nftables.ts and iptables.ts
- * produce these rules.
+ * Computes which inbound UDP ports a packet filter closes for a viewer's first packet. This packet does not arrive on
+ * loopback, does not belong to a known connection, and is sent to an address of this host. Pure; nftables.ts and
+ * iptables.ts produce these rules.
  *
  * A rule that accepts only some viewers (one network, one interface, a limited rate) counts as accepting all. A rule
  * that drops only some viewers is ignored.

@@ -68,7 +68,8 @@ export class RecordingFiles {
    * @throws with a message for people when the disk is too full or the recordings take too much space
    */
   async create(id: string): Promise<FileHandle> {
-    // Not recursive: if the state directory is gone, the host was removed, and the new file would never be deleted.
+    // Not recursive: if the state directory does not exist any more, the host was removed, and the new file would never
+    // be deleted.
     await mkdir(this.#dir, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });

@@ -62,7 +62,7 @@ export class Element extends GstObject {
 
   /**
    * Requests a keyframe with parameter sets from the upstream encoder.
-   * @returns false when no element handled the event
+   * @returns false: no element handled the event
    * Source: GstVideoEncoder, force-key-unit event.
    */
   forceKeyUnit(): boolean {
@@ -74,8 +74,8 @@ export class Element extends GstObject {
 /**
  * A pipeline in gst-launch syntax.
  *
- * Life: launch → setState('playing') … → dispose(). dispose() sets NULL on a pool thread, ends a running pull and
- * releases every reference; nothing may be used afterwards. Repeatable.
+ * Life: launch → setState('playing') … → dispose(). dispose() sets the state NULL on a pool thread, ends a running pull
+ * and releases all references. Afterwards, the pipeline and its elements must not be used. dispose() is repeatable.
  */
 export class Pipeline {
   readonly #object: GstObject;
@@ -87,7 +87,7 @@ export class Pipeline {
   #disposed: Promise<void> | null = null;
 
   /**
-   * @param description gst-launch syntax; set untrusted values with setProperty, not here
+   * @param description gst-launch syntax; untrusted values must be set with setProperty() instead
    * @throws with GStreamer's reason when an element is missing or the syntax is wrong
    */
   static launch(description: string): Pipeline {
@@ -98,7 +98,7 @@ export class Pipeline {
     if (!pointer) throw new Error(`no pipeline: ${reason?.message ?? 'unknown reason'}`);
     const object = new GstObject(native().gst_object_ref_sink(pointer));
     if (reason) {
-      // A partly built pipeline (a failed link) is useless.
+      // A pipeline that was built only partly, because a link failed, cannot be used.
       object.release();
       throw new Error(`no pipeline: ${reason.message}`);
     }
@@ -112,7 +112,7 @@ export class Pipeline {
     this.#bus = new Bus(bus);
   }
 
-  /** @throws for an unknown name */
+  /** @throws when no element has this name */
   element(name: string): Element {
     const known = this.#elements.get(name);
     if (known) return known;
@@ -121,7 +121,7 @@ export class Pipeline {
     return element;
   }
 
-  /** @throws for an unknown name; the caller guarantees that it is an appsink */
+  /** @throws when no element has this name. The caller guarantees that the element is an appsink */
   appSink(name: string): AppSink {
     const known = this.#sinks.get(name);
     if (known) return known;
@@ -130,7 +130,7 @@ export class Pipeline {
     return sink;
   }
 
-  /** @throws for an unknown name; the caller guarantees that it is an appsrc */
+  /** @throws when no element has this name. The caller guarantees that the element is an appsrc */
   appSrc(name: string): AppSrc {
     const known = this.#sources.get(name);
     if (known) return known;
@@ -146,8 +146,8 @@ export class Pipeline {
   }
 
   /**
-   * Uses the system's monotonic clock, as process.hrtime(), independent of clocks of elements, so that capture times
-   * of several pipelines are comparable.
+   * Makes the pipeline use the system's monotonic clock (the clock of process.hrtime()) instead of a clock of an
+   * element, so that capture times of several pipelines are comparable.
    */
   useSystemClock(): void {
     const clock = native().gst_system_clock_obtain();

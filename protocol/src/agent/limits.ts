@@ -43,8 +43,9 @@ export const MAX_EVENT_PAYLOAD_BYTES = 16 * 1024;
 export const MAX_DIAG_PAYLOAD_BYTES = 512 * 1024;
 
 /**
- * Limits of the unconfirmed reliable messages that an agent stores; session_state is never dropped. The number is what
- * the control plane accepts in one burst (AGENT_RATE_BURST), with 4 KiB on average. Chosen, not measured.
+ * Limits of the unconfirmed reliable messages that an agent stores; session_state is never dropped. The number equals
+ * the burst that the control plane accepts (AGENT_RATE_BURST), and the bytes allow 4 KiB per message on average.
+ * Chosen, not measured.
  */
 export const BACKLOG_MESSAGES = 2_000;
 export const BACKLOG_BYTES = 8 * 1024 * 1024;

@@ -69,9 +69,9 @@ export const derivedTile = z
 export type DerivedTile = z.output<typeof derivedTile>;
 
 /**
- * The body of every refusal. Additional members are inside `error`, and only with their code: `live_sessions` (count)
- * with restart_required, `session_id` with home_in_use if the holder is known, `derived_tiles` with the conflict of an
- * app deletion. The version strings next to `error` come with client_too_old only.
+ * The body of every refusal. Additional members are inside `error`, and only with their code: `live_sessions` (their
+ * number) with restart_required, `session_id` with home_in_use if the holder is known, `derived_tiles` with the
+ * conflict of an app deletion. The version strings next to `error` are present only with client_too_old.
  */
 export const errorEnvelope = z
   .object({

@@ -4,7 +4,7 @@ import { idParams, tolerantBody } from './atoms.ts';
 import { exampleIds } from './example-ids.ts';
 import { operation } from './operation.ts';
 
-/** Largest sizes of what a viewer may send in one request. */
+/** Largest body and largest clock report that a viewer may send, in bytes. */
 const MAX_POST_BYTES = 32 * 1024;
 const MAX_CLOCK_BYTES = 4 * 1024;
 const MAX_ITEMS = 64;

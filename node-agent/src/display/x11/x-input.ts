@@ -195,7 +195,7 @@ export class XInput {
 
   /**
    * Sets the keyboard map, in order with keys and text.
-   * @returns false: the display does not know the layout or does not answer, and the old map stays
+   * @returns false: the display has no such layout or does not answer; the old map stays
    */
   layout(layout: KeyboardLayout): Promise<boolean> {
     if (this.#x.closed) return Promise.resolve(false);

@@ -39,10 +39,10 @@ interface Fragment {
 /**
  * Packs AV1 temporal units into RTP; Debian's GStreamer has no payloader for AV1.
  *
- * A packet has an aggregation header and OBU elements, each with a length except the last one. The header says whether
- * the first element continues the previous packet (Z), whether the last one continues in the next (Y), the number of
- * elements (W; 0: more than three elements, and all have a length), and whether a coded video sequence starts (N).
- * Receivers detect keyframes by N.
+ * A packet has an aggregation header and OBU elements, each with a length except the last one. The header contains four
+ * values. Z: the first element continues the previous packet. Y: the last element continues in the next packet. W:
+ * number of elements; 0: more than three elements, and all have a length. N: a coded video sequence starts. Receivers
+ * detect keyframes by N.
  *
  * Source: "RTP Payload Format For AV1" of the Alliance for Open Media, 4; AV1 bitstream specification, 5.3 and 5.9.2.
  */

@@ -8,9 +8,9 @@
 /** Largest backlog of an empty queue: one packet, which is in flight and not queued. */
 const EMPTY_BYTES = 1_500;
 /**
- * Feedback comes 16 times a second while packets arrive; a longer silence means that no packets arrive. If a busy
- * receiver is only late, the keyframe is sent too early; it then waits behind the rest of the queue and arrives no
- * later.
+ * While packets arrive, a receiver sends feedback 16 times a second; a longer silence means that no packets arrive. If
+ * a busy receiver is only late, the keyframe is sent too early; it then waits behind the rest of the queue and arrives
+ * no later.
  */
 const SILENCE_MS = 100;
 /** Longest wait. A picture that is frozen for longer is worse than the rest of the queue. Chosen, not measured. */

@@ -57,7 +57,7 @@ export class PathDelay {
 
   /**
    * Rate of a link with a queue, in kbit/s; null: there is no queue, or too few packets. The longest pause between two
-   * arrivals is left out, because it comes from a busy receiver; a slow link spaces packets evenly.
+   * arrivals is left out, because a busy receiver causes it; a slow link spaces packets evenly.
    */
   get linkKbps(): number | null {
     const newest = this.#newestBusy();

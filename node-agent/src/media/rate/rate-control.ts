@@ -48,7 +48,7 @@ export type RetargetReason = 'network_down' | 'network_up' | 'ladder' | 'operato
 
 export type RateAction =
   | { kind: 'retarget'; fromKbps: number; toKbps: number; reason: RetargetReason }
-  /** Send nothing until the queue has drained, then send one keyframe. It follows the retarget that belongs to it. */
+  /** Send nothing until the queue has drained, then send one keyframe. It follows the retarget of the same cliff. */
   | { kind: 'hold' }
   /** Add padding up to this rate for PROBE_MS. */
   | { kind: 'probe'; kbps: number };

@@ -213,8 +213,8 @@ interface Ulimit {
 }
 
 /**
- * Limits of this process that containers get (SERVICE_CONTAINER_ULIMITS=host), because the engine's own limits exceed
- * what this machine allows.
+ * Limits of this process that containers get with SERVICE_CONTAINER_ULIMITS=host. They are needed if the engine's own
+ * limits exceed the limits of this machine.
  */
 export const hostUlimits = (): Ulimit[] =>
   ulimitsWithin(

@@ -389,8 +389,8 @@ export class HomeCollection {
   }
 
   /**
-   * Finishes homes without a note. They exist if the state directory was lost, or the disk comes from another host. The
-   * original place of such a home is unknown.
+   * Finishes homes without a note. Such homes exist if the state directory was lost, or the disk was used in another
+   * host. The original place of such a home is unknown.
    */
   async #finishUnnoted(): Promise<void> {
     const { path: root } = this.#options.root();
