@@ -10,7 +10,9 @@ import { makeNegotiation } from './media/negotiation.ts';
 import { alternate, exitStatus, judge, median, printVerdict, round2 } from './rounds.ts';
 
 const PROGRAM = 'control-plane/src/testing/large/bus-main.ts';
-/** Largest additional time of a command compared with in process, median, milliseconds. */
+/**
+ * Largest additional time of a command over NATS, compared with a command in the same process: median, milliseconds.
+ */
 const COMMAND_MARK_MS = 1;
 /** Smallest ratio of messages per second. */
 const SIGNAL_MARK = 0.5;

@@ -93,7 +93,7 @@ export function displayOfApp(commandLine: string): { display: string; xauthority
         return { display: environment.DISPLAY, xauthority: environment.XAUTHORITY ?? null };
       }
     } catch {
-      // The process has ended meanwhile.
+      // The process ended before it was read.
     }
   }
   throw new Error(`No running app with '${commandLine}' in its command line`);
@@ -107,7 +107,7 @@ function processesRunning(pattern: string): string[] {
       const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
       if (words[0] === process.execPath && words.includes(pattern)) pids.push(pid);
     } catch {
-      // The process has ended meanwhile.
+      // The process ended before it was read.
     }
   }
   return pids;

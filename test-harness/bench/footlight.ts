@@ -15,19 +15,19 @@ export interface LiveSession {
   stop(): Promise<void>;
 }
 
-/** Signs in on a page of the web app, so that a session page opens at once. */
+/** Signs in on a page of the web app, so that a session page opens without a sign-in. */
 export async function signedInPage(browser: Browser, stack: Stack, token: string): Promise<Page> {
   const page = await browser.newPage();
   await installProbe(page);
   await signIn(page, token);
-  // Loads the origin and the app's scripts into the cache, as after a visit to the library.
+  // Loads the origin and the app's scripts into the cache, like a visit to the library.
   await page.goto(`${stack.httpsUrl}/app`);
   return page;
 }
 
 /**
  * Launches an app by the API and opens its page, like a link to a running session.
- * @param stream settings of the stream; absent: those of the policy
+ * @param stream settings of the stream; absent: the policy decides
  */
 export async function launch(
   page: Page,
@@ -56,7 +56,7 @@ export async function launchByClick(
   const tile = page.getByRole('button', { name: new RegExp(name) }).first();
   await tile.waitFor();
   // Warm start: the person has looked at the library for two seconds with the pointer on the tile, and the page has
-  // preloaded its files.
+  // preloaded the files of the session page.
   await tile.hover();
   await page.waitForTimeout(2_000);
   await tile.click();

@@ -33,7 +33,7 @@ export async function benchLibrary(rounds: number): Promise<number> {
       SERVICE_TLS: 'off',
       SERVICE_DATA_DIR: dataDir,
       SERVICE_SETUP_TOKEN_PATH: path.join(dataDir, 'setup-token'),
-      // No requests for titles to the store.
+      // The service must not request titles from the store.
       SERVICE_STEAM_APPDETAILS_LOOKUP: '0',
       ...env,
     });

@@ -1,6 +1,6 @@
 /**
- * scripts/bench <name>: one JSON line per round, and one summary line; exit 1 when the mark is missed, 3 when the
- * reference was too noisy to judge.
+ * scripts/bench <name>: one JSON line per round, and one summary line; the exit status is 1 when the mark is missed,
+ * and 3 when the reference was too noisy to judge.
  */
 import { benchAdmission } from './api/admission.ts';
 import { benchApi } from './api/api.ts';

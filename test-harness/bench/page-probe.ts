@@ -16,17 +16,17 @@ export interface Change {
 }
 
 export interface Probe {
-  /** performance.now() when the first offer was handed to a peer connection; null before that. */
+  /** performance.now() when the first offer was handed to a peer connection; null: no offer has arrived yet. */
   offerAt: number | null;
   /** Unix milliseconds of the first picture that was not of one colour. */
   firstPictureAt: number | null;
   firstPictureSinceOfferMs: number | null;
-  /** Resolves with the first picture; polling would use the cores that a launch needs. */
+  /** Resolves with the first picture. Polling instead would use the cores that a launch needs. */
   pictured: Promise<void>;
   changes: Change[];
   /** Unix milliseconds of every pointer press that reached the page. */
   presses: number[];
-  /** Unix milliseconds at which the page sent POST /v1/sessions; null before that. */
+  /** Unix milliseconds at which the page sent POST /v1/sessions; null: the page has sent no launch. */
   launchedAt: number | null;
 }
 
@@ -71,7 +71,8 @@ export async function installProbe(page: Page): Promise<void> {
     };
     window.addEventListener('pointerdown', () => probe.presses.push(now()), { capture: true });
 
-    // Reads the decoder's own planes: a canvas converts each whole picture to RGB first, 10 ms of the main thread.
+    // Reads the decoder's own planes: a canvas would first convert the whole picture to RGB, which takes 10 ms of the
+    // main thread.
     const colourOf = async (frame: VideoFrame, x: number, y: number): Promise<[number, number, number]> => {
       // Chroma is subsampled by two, so a sample position is an even pixel.
       const rect = { x: Math.floor(x / 2) * 2, y: Math.floor(y / 2) * 2, width: 2, height: 2 };
@@ -85,7 +86,7 @@ export async function installProbe(page: Page): Promise<void> {
       const v = at(second?.offset ?? blue + 1) - 128;
       return [l + 1.793 * v, l - 0.213 * u - 0.533 * v, l + 2.112 * u];
     };
-    /** null: before the first frames the element may not have one yet. */
+    /** null: the element has no frame yet. */
     const frameOf = (video: HTMLVideoElement): VideoFrame | null => {
       try {
         return new VideoFrame(video);
@@ -94,8 +95,8 @@ export async function installProbe(page: Page): Promise<void> {
       }
     };
     let last: { key: string; button: string } | null = null;
-    // Three positions: left field, right field, and one of the bars, which shows whether there is a picture or a dark
-    // screen.
+    // Reads three positions: the left field, the right field, and one of the bars. The bar shows whether there is a
+    // picture or a dark screen.
     const watch = async (video: HTMLVideoElement, facts: VideoFrameCallbackMetadata) => {
       const next = () => watchNext(video);
       const frame = frameOf(video);
@@ -134,7 +135,7 @@ export async function installProbe(page: Page): Promise<void> {
       video.requestVideoFrameCallback((_, facts) => void watch(video, facts));
     };
     const watched = new WeakSet<HTMLVideoElement>();
-    // No animation frames: each would make the page render a whole frame, on the cores that the launch needs.
+    // Animation frames are not used: each would make the page render a whole frame, on the cores that the launch needs.
     new MutationObserver(() => {
       for (const video of document.querySelectorAll('video')) {
         if (watched.has(video)) continue;
@@ -145,7 +146,7 @@ export async function installProbe(page: Page): Promise<void> {
   });
 }
 
-/** One press and the first change of its field after it. */
+/** A press, and the first change of its field after the press. */
 export interface Response {
   /** Unix milliseconds. */
   readonly press: number;

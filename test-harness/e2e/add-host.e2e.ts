@@ -17,8 +17,8 @@ import {
 } from '../src/stack/program.ts';
 
 /**
- * Long: a Debian without any of our programs, which downloads everything. Short: this machine's programs on an overlay
- * that is discarded.
+ * Long form: a fresh Debian, which downloads every program. Short form: this machine's programs, on an overlay that is
+ * discarded.
  */
 const long = process.env.FOOTLIGHT_LONG === '1';
 const LINE_LIMIT_MS = long ? 900_000 : 150_000;
@@ -181,8 +181,8 @@ describe.skipIf(process.getuid?.() !== 0)('the copied line', () => {
     const { output } = await machine.run('footlight-agent doctor');
     expect(output).toContain('ok   control_plane');
     expect(output).toMatch(/ok {3}programs: /);
-    // The machine has no container engine, and process sessions are not allowed: the host cannot serve yet, and reports
-    // the remedy.
+    // The machine has no container engine, and process sessions are not allowed. The host therefore cannot run sessions
+    // yet, and reports the remedy.
     expect(output).toMatch(
       /to mend container_runtime: (apt-get install podman|systemctl enable --now podman\.socket)/,
     );
@@ -206,7 +206,7 @@ describe.skipIf(process.getuid?.() !== 0)('the copied line', () => {
       expect(output).toContain('This host can serve sessions');
       const again = await online();
       expect(again.id).toBe(first.id);
-      // A token is spent after its host has reconnected with the secret that it received for it.
+      // A token counts as used after its host has reconnected with the secret that the host received for the token.
       const { items } = await call('GET', '/v1/admin/enrollment-tokens');
       expect(items.find((item: { id: string }) => item.id === firstToken)).toMatchObject({
         host_id: first.id,
@@ -249,7 +249,7 @@ describe.skipIf(process.getuid?.() !== 0)('the copied line', () => {
   });
 });
 
-/** Lets the machine fetch packages from Debian's mirrors, to which it has no route. */
+/** Forwards the machine's package downloads to Debian's mirrors, because the machine has no route to them. */
 async function serveMirror(host: string): Promise<http.Server> {
   const server = http.createServer((request, answer) => {
     const upstream = http.get(

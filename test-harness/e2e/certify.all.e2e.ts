@@ -7,11 +7,11 @@ import { eventually, PATIENCE_MS, startProgram } from '../src/stack/program.ts';
 import { type Stack, startStack } from '../src/stack/stack.ts';
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
-/** The full sweep of this machine, or two cells with a dwell that is just long enough for a few samples. */
+/** The full sweep of this machine, or, in the short form, two cells whose dwell time allows only a few samples. */
 const PROFILES = LONG ? '720p30-h264,720p60-h264,1080p60-h264' : '720p30-h264';
 const BITRATES = LONG ? '4000,6000,8000,12000' : '3000,4000';
 const DWELL = LONG ? '25' : '9';
-/** Sessions at once. */
+/** Maximum number of concurrent sessions. */
 const MAX = LONG ? '4' : '2';
 
 /** Earlier samples are not judged (docs/quality.md, "Verdicts"). */
@@ -80,7 +80,7 @@ describe('scripts/certify on this machine', () => {
         const samples: Recorded['samples'] = page.items.toReversed();
         const judged = samples.filter(({ metrics }) => 'encode_ms' in metrics && 'fps' in metrics);
         const settledMs = (judged[0]?.ts_unix_ms ?? 0) + SETTLING_MS;
-        // Another sample may arrive between the verdict and the end of its session.
+        // Another sample may arrive after the verdict and before the end of the cell's session.
         const late = judged.filter(({ ts_unix_ms }) => ts_unix_ms > settledMs).length - sample_count;
         return {
           cell: { gpu_index, encoder, stream_profile_id, bitrate_kbps },
@@ -108,7 +108,8 @@ describe('scripts/certify on this machine', () => {
     ]);
     const [{ curve, sessions }] = items;
     expect(curve.map(({ n }: { n: number }) => n)).toEqual(curve.map((_: unknown, i: number) => i + 1));
-    // All points except the last were fast enough; the last one was too if --most ended the curve.
+    // All points except the last one were fast enough. The last one was also fast enough if the limit of --most ended
+    // the curve.
     expect([curve.length - 1, curve.length]).toContain(sessions);
     for (const { n, encode_ms_p95, output_fps } of curve.slice(0, sessions)) {
       expect([n, encode_ms_p95 <= 1000 / 30]).toEqual([n, true]);
@@ -163,7 +164,7 @@ describe('scripts/certify on this machine', () => {
     for (const [i, row] of replayed.entries()) expect(row.measured_at).not.toBe(rows[i]?.measured_at);
   });
 
-  /** A fake agent instead of the real one. */
+  /** Connects a fake agent in place of the real one. */
   async function sameHost(agentVersion: string): Promise<FakeAgent> {
     const { node_secret: secret } = JSON.parse(
       readFileSync(path.join(stack.directory, 'agent', 'node.json'), 'utf8'),

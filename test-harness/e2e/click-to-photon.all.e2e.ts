@@ -47,7 +47,7 @@ test('the reported click to photon equals the time to the flash in the shown pic
   const clicksFromMs = Date.now();
   for (let click = 1; click <= CLICKS; click++) {
     await page.mouse.click(900, 600);
-    // Found by its colour: lossy coding may show an intermediate colour first.
+    // The change is found by its final colour, because lossy coding may show an intermediate colour first.
     const flash = await page.waitForFunction(
       ([count, colour]) => {
         const { presses, changes } = window.footlightProbe;
@@ -66,13 +66,14 @@ test('the reported click to photon equals the time to the flash in the shown pic
   const { series, events, clock } = await eventually('every click is in the trace', PATIENCE_MS, async () => {
     const path = `/v1/admin/sessions/${session.id}/trace?${query}`;
     const trace = (await stack.call('GET', path, { token })).body as Trace;
-    // A sample is posted together with earlier ones, so one after the last click shows that all have arrived.
+    // A sample is posted together with earlier ones, so a sample from after the last click shows that all samples have
+    // arrived.
     const newest = trace.series['client.fps']?.at(-1)?.ts_unix_ms ?? 0;
     return newest > clicksToMs + 2_000 ? trace : null;
   });
   metrics = await (await fetch(`http://${metricsAddress}/metrics`)).text();
   await session.stop();
-  // The median of a second counts once for each of its clicks.
+  // Each second reports one median; it is repeated once for each click of that second.
   const numbers = series['client.click_to_photon_n'] ?? [];
   const reported = (series['client.click_to_photon_ms'] ?? []).flatMap(({ v }, second) =>
     Array<number>(numbers[second]?.v ?? 0).fill(v),
@@ -81,8 +82,8 @@ test('the reported click to photon equals the time to the flash in the shown pic
   process.stdout.write(
     `click to photon: ${median(reported).toFixed(1)} ms reported, ${median(flashes).toFixed(1)} ms to the flash, ${reported.length} of ${CLICKS} clicks\n`,
   );
-  // Not counted: lost timing messages, and clicks whose press and release fell into one frame because capture stalled:
-  // 4 of 100 at a load of 9.
+  // Some clicks are not counted: their timing message was lost, or press and release fell into one frame because
+  // capture stalled. These were 4 of 100 clicks at a load of 9.
   expect(reported.length).toBeGreaterThan(CLICKS / 2);
   expect(reported.length).toBeLessThanOrEqual(CLICKS);
   expect(Math.abs(median(reported) - median(flashes))).toBeLessThanOrEqual(FRAME_MS);

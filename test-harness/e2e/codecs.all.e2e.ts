@@ -8,8 +8,8 @@ import { eventually, PATIENCE_MS } from '../src/stack/program.ts';
 import { PersonSessions } from '../src/stack/sessions.ts';
 import { type Stack, startStack } from '../src/stack/stack.ts';
 
-// H.265 and AV1 through the whole product. Software encoders, which only tests use, replace those of a GPU. Debian's
-// Chromium decodes AV1 but not H.265.
+// H.265 and AV1 through the whole product. Software encoders, which only tests use, replace the encoders of a GPU.
+// Debian's Chromium decodes AV1 but not H.265.
 
 /** The Diagnostics picture begins with these bars, in its upper third. */
 const BARS: Rgb[] = [
@@ -18,7 +18,10 @@ const BARS: Rgb[] = [
   [0, 255, 255],
   [0, 255, 0],
 ];
-/** Deviation allowed for 8-bit chroma; the matrix of standard definition shown as that of HD takes 39 from green. */
+/**
+ * Allowed deviation per colour, because of 8-bit chroma. A wrong colour matrix (standard definition in place of HD)
+ * would lower green by 39.
+ */
 const COLOUR_TOLERANCE = 16;
 const POINTS = BARS.map((_, index) => [(index + 0.5) / 8, 0.15] as const);
 

@@ -39,7 +39,7 @@ const coloured = (colour: string) => [
   '0',
 ];
 
-// One image from its build to its removal; each test continues after the previous one.
+// These tests follow one image from its build to its removal; each test continues after the previous one.
 describe.skipIf(why !== null)(
   `an image of the catalog, from end to end${why === null ? '' : ` (${why})`}`,
   () => {
@@ -50,7 +50,7 @@ describe.skipIf(why !== null)(
     let sessions: PersonSessions;
     let browser: Browser;
     let page: Page;
-    /** By version. */
+    /** Digests by version. */
     const digests: Record<string, string> = {};
     let listed: object[] = [];
     const apps: Record<string, string> = {};

@@ -64,7 +64,7 @@ describe.runIf(LONG)('the control plane is killed during an operation', () => {
     for (let kill = 0; kill < KILLS; kill++) {
       const isLaunch = kill % 2 === 0;
       const current = (await sessions.read(swapping)).app_id;
-      // The caller may never get the answer.
+      // The answer may be lost, because the control plane is killed.
       const asked = (
         isLaunch
           ? sessions.call('POST', '/v1/sessions', { app_id: pattern })
@@ -72,7 +72,7 @@ describe.runIf(LONG)('the control plane is killed during an operation', () => {
               app_id: apps.find((id) => id !== current),
             })
       ).catch(() => null);
-      // Another step each time, from before the answer to after the last report.
+      // Each kill happens at a later step of the launch, from before the answer to after the last report.
       const share = ((kill >> 1) + 0.25) / (KILLS / 2);
       await new Promise((resolve) => setTimeout(resolve, launchMs * share));
       await stack.control.kill('SIGKILL');
@@ -100,7 +100,7 @@ describe.runIf(LONG)('the control plane is killed during an operation', () => {
         PATIENCE_MS,
         () => readdirSync(path.join(own, 'sessions')).length === alive.length || null,
       );
-      // The app that the session claims to show, and only that one.
+      // Only the app that the session names may run.
       const shown = apps.indexOf(alive.find(({ id }) => id === swapping)?.app_id ?? '');
       await eventually(`${what} one app is there`, PATIENCE_MS, () => {
         const running = descendants(stack.agent.pid).flatMap(

@@ -90,7 +90,10 @@ function workers(stack: Stack): number[] {
     .map(([pid]) => pid);
 }
 
-/** The worker that was warm before the launch now serves the session; the new one is the next warm one. */
+/**
+ * Process id of the worker that was warm before the launch: it serves the session. A worker that started later is the
+ * next warm one.
+ */
 function busyWorker(stack: Stack, known: ReadonlySet<number>): number | null {
   return workers(stack).find((pid) => known.has(pid)) ?? null;
 }

@@ -14,7 +14,7 @@ import { CLICK_FIELD, fieldBecomes, KEY_FIELD, showsBars } from './diagnostics-p
 const ADMIN = { email: 'ada@example.org', username: 'ada', password: 'a-long-enough-pass-phrase' };
 const DATABASES = isGate ? (['SQLite'] as const) : (['SQLite', 'Postgres'] as const);
 
-// Only one database is tested: it stores the session's record, but does not affect how a session starts on the screen.
+// The tests of the screen run with one database only, because the database does not affect what the screen shows.
 describe.each(DATABASES)('a person’s first session, on %s', (database) => {
   const testOnce = test.runIf(database === 'SQLite');
   let server: PostgresServer | null = null;
@@ -89,7 +89,8 @@ describe.each(DATABASES)('a person’s first session, on %s', (database) => {
   });
 
   test('the account logs in again on another day', async () => {
-    // A page of the app would notice the sign-out and open the login page by itself.
+    // The icon is not a page of the app. A page of the app would notice the sign-out and open the login page
+    // automatically.
     await page.goto(`${stack.httpsUrl}/icon.svg`);
     await page.evaluate(() => localStorage.clear());
     await page.goto(`${stack.httpsUrl}/login`);
@@ -174,10 +175,10 @@ describe.each(DATABASES)('a person’s first session, on %s', (database) => {
         .first()
         .click();
       await page.waitForURL('**/app/session/*');
-      // The empty display is streamed already.
+      // The host already streams the display, which is still empty.
       await eventually('frames arrive', PATIENCE_MS, async () => (await framesShown(page)) > 5 || null);
       const stage = page.getByRole('region', { name: 'Starting Slow starter' });
-      // The host's report of that step may come after its first frames.
+      // The host may report that step after its first frames.
       await expect.poll(() => stage.getByRole('status').textContent()).toBe('Waiting for the app to draw');
       await stage.getByRole('button', { name: 'Cancel' }).click();
       await page.waitForURL('**/app');

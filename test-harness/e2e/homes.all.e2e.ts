@@ -10,7 +10,7 @@ const GRACE = { email: 'grace@example.org', username: 'grace', password: 'anothe
 const HOUR_MS = 3_600_000;
 /** Longer than the grace period of a day. */
 const LATER_MS = 25 * HOUR_MS;
-/** An agent asks for its runs every minute. */
+/** An agent requests its job runs every minute. */
 const RUN_LIMIT_MS = 60_000 + PATIENCE_MS;
 
 const CLOCK = pathToFileURL(path.resolve(import.meta.dirname, '../src/stack/shifted-clock.mjs')).href;
@@ -59,7 +59,7 @@ async function play(person: PersonSessions, appId: string): Promise<void> {
 async function collect(): Promise<unknown> {
   const asked = await admin.call('POST', '/v1/admin/jobs/home.gc/run', { host_id: hostId });
   expect(asked.status).toBe(202);
-  // An agent asks for its runs soon after its start, and then every minute.
+  // An agent requests its job runs soon after its start, so a restart avoids a wait of one minute.
   await stack.agent.kill('SIGTERM');
   await stack.startAgent();
   return eventually('the run of home.gc is over', RUN_LIMIT_MS, async () => {
@@ -70,7 +70,7 @@ async function collect(): Promise<unknown> {
 }
 
 const homes = async () => (await admin.call('GET', '/v1/admin/storage/homes')).body.items;
-/** Names of directories with people's files, without those that the agent needs itself. */
+/** Names of the directories with people's files, without the directories of the agent. */
 const people = () =>
   readdirSync(path.join(stack.directory, 'agent/homes'))
     .filter((name) => !name.startsWith('.'))
@@ -98,7 +98,7 @@ test('when an account is deleted, its host deletes its files after the grace per
   expect(await collect()).toEqual({ deleted: 0, kept: 0, failed: 0 });
   expect(people()).toEqual(['ada', 'grace']);
 
-  // One day later on the control plane's clock; the host's clock does not matter.
+  // Sets the control plane's clock one day ahead; the host's clock does not matter.
   await stack.control.kill('SIGTERM');
   writeFileSync(CLOCK_FILE, String(LATER_MS));
   await stack.startControl();

@@ -7,8 +7,8 @@ import { type Stack, startStack } from '../src/stack/stack.ts';
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 /**
- * Seconds for which the agent is stopped: longer than the time-outs for a display or a worker, and shorter and longer
- * than the 20 s after which a host counts as away.
+ * Seconds for which the agent is stopped: all values exceed the time-outs for a display or a worker. Some are shorter
+ * and some are longer than 20 s, after which a host counts as away.
  */
 const STOPS = LONG ? ([15, 25, 60] as const) : ([7] as const);
 const BOOT_TIMEOUT_SECS = 6;
@@ -49,7 +49,7 @@ describe('a resource of the host fails while a viewer watches', () => {
     if (found.length !== 1) throw new Error(`${found.length} of ${word}`);
     return found[0]?.[0] ?? 0;
   }
-  /** Ends the only program with this command line, so that the app that waits for it continues. */
+  /** Ends the only program with this command line. The app waits for the end of this program, and then continues. */
   function killProgram(command: string): void {
     const found = descendants(stack.agent.pid).filter(([, other]) => other === command);
     expect(found).toHaveLength(1);
@@ -172,7 +172,7 @@ describe('a resource of the host fails while a viewer watches', () => {
     const id = await running(pattern);
     const clientId = '44444444-4444-4444-8444-444444444444';
     const first = await sessions.watch(id, { clientId });
-    // Its socket and its media end at once, as with a closed laptop.
+    // The viewer's socket and media end at the same time, as when a laptop is closed.
     await first.close();
     // The host waits for a missing viewer in real time.
     await new Promise((resolve) => setTimeout(resolve, LONG ? 60_000 : 1_500));
@@ -203,7 +203,7 @@ function workers(agentPid: number): number[] {
     .map(([pid]) => pid);
 }
 
-/** The process that holds the link, a child of the start scripts. */
+/** The agent's process, a child of the start scripts. */
 function agentProcess(pid: number): number {
   const isAgent = (candidate: number) =>
     /main\.js\0run/.test(readFileSync(`/proc/${candidate}/cmdline`, 'utf8')) &&

@@ -23,15 +23,15 @@ beforeAll(async () => {
     library_discovery_enabled: true,
     registration_mode: 'open',
   });
-  // Discovery looks for homes as soon as it is switched on. It runs before a home exists, so that only the test starts
-  // scans.
+  // Discovery searches for homes as soon as it is enabled. The first search must end before a home exists, so that only
+  // the test starts scans.
   await eventually('discovery has looked', SCAN_LIMIT_MS, async () => {
     const { items } = await admin('GET', '/v1/admin/jobs/library.discovery/runs');
     return items.some(({ finished_at }: { finished_at: string | null }) => finished_at !== null) || null;
   });
   const library = { library_provider: 'steam', managed_home: true };
   providerId = await own.sessions.app('Steam', null, {}, library);
-  // A first session creates the home, as for a person who starts the launcher and installs something.
+  // A first session creates the home, as when a person starts the launcher.
   const { id } = await own.sessions.launch(providerId);
   await eventually('the library runs', 60_000, async () => {
     const { state } = await own.sessions.read(id);
@@ -59,7 +59,7 @@ async function scan() {
   const endedScans = async () => (await admin('GET', '/v1/admin/library/status')).recent_scans;
   const before = (await endedScans()).length;
   expect((await admin('POST', '/v1/admin/library/scan')).queued).toBe(1);
-  // The agent asks within 5 s of its start, and then once a minute.
+  // The agent requests its job runs within 5 s of its start, so a restart avoids a wait of one minute.
   await own.stack.agent.kill('SIGTERM');
   await own.stack.startAgent();
   return eventually('the scan has ended', SCAN_LIMIT_MS, async () => {
@@ -95,7 +95,7 @@ test(
     const bob = await signIn('bob@example.org');
     install(440, 'Sample Quest');
     install(228980, 'Steamworks Common Redistributables');
-    // Half of a manifest: the game is still being installed.
+    // An incomplete manifest, as while the launcher installs the game.
     writeFileSync(manifest(441), '"AppState"\n{\n"appid" "44');
     expect(await scan()).toMatchObject({
       ...{ user: 'ada', host: 'test-host', state: 'reported', error: '' },
@@ -104,7 +104,7 @@ test(
     expect(await tilesOf(ada)).toEqual(['Sample Quest']);
     expect(await tilesOf(bob)).toEqual([]);
 
-    // A link out of the home adds no title, and removes none.
+    // A link to a folder outside the home must not add titles, and must not remove any.
     const steamapps = path.dirname(manifest(440));
     renameSync(steamapps, `${steamapps}-aside`);
     symlinkSync('/etc', steamapps);

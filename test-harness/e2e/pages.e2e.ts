@@ -20,7 +20,7 @@ import {
 const SCHEMES = ['dark', 'light'] as const;
 /** Axe takes most of the time, so the gate checks only the default scheme with it. */
 const AXE_SCHEMES = isGate ? (['dark'] as const) : SCHEMES;
-/** A phone, a laptop and televisions. */
+/** Widths of a phone, a laptop and televisions. */
 const WIDTHS = isGate ? ([390, 1366] as const) : ([390, 1366, 1920, 3840] as const);
 /** Largest layout shift of a page while it loads (web.dev/cls): half of what counts as good. */
 const MAX_SHIFT = 0.05;
@@ -77,7 +77,7 @@ describe('every page', () => {
       expect(answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`).toBeLessThan(300);
       return answer.body;
     };
-    // Telemetry as if the session had been watched, so that its pages have figures, charts and events.
+    // Telemetry like that of a watched session, so that the session's pages contain figures, charts and events.
     await send('POST', `/v1/sessions/${endedSession}/stats`, {
       samples: Array.from({ length: 60 }, (_, n) => ({
         ts_unix_ms: endedAt - n * 1000,
@@ -179,7 +179,8 @@ describe('every page', () => {
     page.on('pageerror', (error) => uncaught.push(String(error)));
     page.on('console', (line) => {
       const { url } = line.location();
-      // The document of a missing page is answered with 404. Containers of other programs change the network.
+      // A missing page is answered with 404. ERR_NETWORK_CHANGED occurs when other programs on the machine start
+      // containers.
       const isExpected = url.endsWith('/nowhere') || line.text().includes('ERR_NETWORK_CHANGED');
       if (line.type() === 'error' && !isExpected) uncaught.push(`${line.text()} ${url}`);
     });
@@ -231,11 +232,11 @@ describe('every page', () => {
   ])(
     '%s: is usable in both schemes without a mouse or a screen, fits each window, runs no foreign script and breaks no policy',
     async (_name, url, shown) => {
-      // Loaded at a phone's size; then the window is enlarged.
+      // Loads the page at a phone's size, and then enlarges the window.
       const load = async () => {
         await page.goto(`${stack.httpsUrl}${url()}`);
         await page.getByRole('heading', { level: 1 }).first().waitFor();
-        // Text from other people is shown as text; checked after it was loaded.
+        // Texts from other people must be loaded, because a later check tests that they are shown as text.
         if (shown !== undefined) await page.getByText(shown).first().waitFor({ state: 'attached' });
       };
       for (const size of isGate ? [DESK] : [DESK, PHONE]) {
@@ -253,7 +254,7 @@ describe('every page', () => {
       const problems: string[] = [];
       for (const scheme of AXE_SCHEMES) {
         await showScheme(page, scheme);
-        // The schemes have the same elements.
+        // Both schemes show the same elements, so the second scheme is only checked for its colours.
         const found = await accessibilityProblems(page, scheme === AXE_SCHEMES[0] ? undefined : COLOUR_RULES);
         problems.push(...found.map((problem) => `${scheme}: ${problem}`));
       }
@@ -323,15 +324,15 @@ describe('every page', () => {
   });
 });
 
-/** The layout shift of the page while it loaded, measured when nothing loads any more. */
+/** The layout shift of the page while it loaded, measured after all parts have loaded. */
 async function shiftOf(page: Page): Promise<number> {
   await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
-  // An entry is reported after its frame.
+  // The browser reports a layout shift only after its frame.
   await overflow(page);
   return page.evaluate(() => (window as unknown as { shift: number }).shift);
 }
 
-/** Pixels by which the page is wider than its window. */
+/** Number of pixels by which the page is wider than its window. */
 function overflow(page: Page): Promise<number> {
   return page.evaluate(async () => {
     // Components that follow the width by script render once more.
@@ -345,9 +346,10 @@ async function showScheme(page: Page, scheme: (typeof SCHEMES)[number]): Promise
   await page.emulateMedia({ colorScheme: scheme });
   await page.locator(`html[data-mantine-color-scheme="${scheme}"]`).waitFor();
   await page.evaluate(async () => {
-    // A transition starts with the next frame; axe would measure colours between the two schemes.
+    // A transition starts with the next frame. Without this wait axe would measure colours between the two schemes.
     await new Promise(requestAnimationFrame);
-    // In a closed part of the page a transition starts when a script reads its style, and never reports its end.
+    // Transitions in closed parts of the page are not awaited: they start when a script reads the style, and never
+    // report their end.
     const transitions = document.getAnimations().filter((one) => {
       const target = one.effect instanceof KeyframeEffect ? one.effect.target : null;
       return one instanceof CSSTransition && target?.checkVisibility() === true;

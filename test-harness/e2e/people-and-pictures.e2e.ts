@@ -65,7 +65,8 @@ describe('an administrator invites a user and gives the library its pictures', (
     await admin.getByLabel('Note').fill('for Grace');
     await admin.getByRole('button', { name: 'Make invite' }).click();
     const link = await admin.getByLabel('invite link', { exact: true }).inputValue();
-    // The link contains an address of the machine that others can reach; the other tests use this one.
+    // The link contains the machine's external address. The test opens the link's path at the loopback address instead,
+    // like the other tests.
     const { pathname, search } = new URL(link);
     await grace.goto(`${stack.httpsUrl}${pathname}${search}`);
     await grace.getByLabel('Email').fill(GRACE.email);

@@ -10,7 +10,10 @@ import { eventually, PATIENCE_MS } from '../src/stack/program.ts';
 import { PersonSessions } from '../src/stack/sessions.ts';
 import { type Stack, startStack } from '../src/stack/stack.ts';
 
-/** Long: ten programs of Debian, which `scripts/test --long` installs. Short: two that every test machine has. */
+/**
+ * Long form: ten programs of Debian, which `scripts/test --long` installs. Short form: two programs that every test
+ * machine has.
+ */
 const long = process.env.FOOTLIGHT_LONG === '1';
 const STREAM = { width: 1280, height: 720, fps: 30, bitrate_kbps: 4000 };
 const DRAW_MS = 60_000;
@@ -27,26 +30,29 @@ interface RealApp {
   pointer: (viewer: FakeViewer) => void;
   /** Ends the app with its own menu or key. */
   exit: (viewer: FakeViewer) => void;
-  /** A file in its home that the first launch leaves for the second one; null: it stores nothing by itself. */
+  /**
+   * A file that the app stores in its home at the first launch, and that must exist at the second launch. null: the app
+   * stores no file by itself.
+   */
   kept: string | null;
-  /** Size of its display; missing: that of the stream. */
+  /** Size of the app's display; missing: the size of the stream. */
   display?: { width: number; height: number };
   sound?: true;
-  /** It has its own sandbox, which needs user namespaces. */
+  /** The app has its own sandbox, which needs user namespaces. */
   ownSandbox?: true;
 }
 
-/** A GTK program remembers its files, a Qt program its window. */
+/** A GTK program stores a list of recent files, and a Qt program stores its window. */
 const EDITOR_KEYS = (viewer: FakeViewer) => {
   viewer.input.text('zwölf Boxkämpfer jagen Viktor\n');
   viewer.input.press('ControlLeft', 'KeyS');
 };
-/** A menu that the pointer opened gets the keys. */
+/** Escape closes a menu that the pointer opened. Otherwise the menu would receive the following keys. */
 const QUIT = (viewer: FakeViewer) => {
   viewer.input.press('Escape');
   viewer.input.press('ControlLeft', 'KeyQ');
 };
-/** A drag over what a terminal has written selects it. */
+/** A drag over text in a terminal selects the text. */
 const SELECT = (viewer: FakeViewer) => {
   viewer.input.button(0, true, 0.006, 0.2);
   viewer.input.button(0, false, 0.4, 0.7);
@@ -152,7 +158,7 @@ const LONG: RealApp[] = [
 
 /** Smallest share of pixels that differ from a picture of one colour: a prompt with its cursor is enough. */
 const DRAWN_SHARE = 0.0001;
-/** Smallest share of pixels that differ from another picture. */
+/** Smallest share of different pixels between two pictures that count as different. */
 const CHANGED_SHARE = 0.0005;
 
 function differing(a: Buffer, b: (at: number) => number): number {
@@ -192,7 +198,7 @@ describe.runIf(process.getuid?.() === 0)('a program of Debian', () => {
   });
 
   const homes = () => path.join(stack.directory, 'agent', 'homes');
-  /** Whether the home of any app contains that file. */
+  /** True if the home of any app contains the file. */
   const isKept = (file: string) =>
     readdirSync(homes()).some((person) =>
       readdirSync(path.join(homes(), person)).some((app) =>
@@ -227,7 +233,7 @@ describe.runIf(process.getuid?.() === 0)('a program of Debian', () => {
         await changes(viewer, () => app.pointer(viewer));
         if (app.sound && launch === 'first') {
           await hears(session.id);
-          // The page has taken the session over.
+          // The page has taken over the session, so the viewer of the test must attach again.
           viewer = await sessions.watch(session.id);
         }
         app.exit(viewer);
@@ -266,7 +272,7 @@ describe.runIf(process.getuid?.() === 0)('a program of Debian', () => {
     const script = `${portal} "" "choose a file" "{}" && sleep 2 && xwininfo -root -tree && sleep 600`;
     const id = await sessions.app('Portal', ['/bin/sh', '-c', script]);
     const session = await sessions.launch(id, STREAM);
-    // Its only window is the portal's.
+    // The app itself has no window, so "app presented" means that the portal's dialog is shown.
     await sessions.reaches(session.id, 'app presented', DRAW_MS);
     await sessions.stop(session.id);
   });

@@ -179,7 +179,7 @@ describe('a recorded session', () => {
       await watching.close();
       expect((await person.call('POST', `/v1/admin/sessions/${id}/recordings`)).status).toBe(202);
       const recording = await ready(id);
-      // 150 frames at 30 a second, and frames from before the viewer.
+      // The recording contains 150 frames at 30 frames a second, and frames from before the viewer connected.
       expect(recording.duration_ms).toBeGreaterThan(4_800);
       expect(recording.duration_ms).toBeLessThan(60_000);
       file = await download(id, recording.recording_id);
@@ -189,7 +189,7 @@ describe('a recorded session', () => {
       expect(played.hasSound).toBe(true);
       expect(played.frames).toBeGreaterThan(140);
       await person.stop(id);
-      // The ring buffer was deleted with the session; the recording stays.
+      // The end of the session deleted its ring buffer, so a new recording is refused. The existing recording stays.
       const { status, body } = await person.call('POST', `/v1/admin/sessions/${id}/recordings`);
       expect([status, body.error.code]).toEqual([409, 'session_not_running']);
       expect((await download(id, recording.recording_id)).equals(file)).toBe(true);
@@ -209,7 +209,7 @@ describe('a recorded session', () => {
     const kept = await ready(id);
     file = await download(id, kept.recording_id);
     await expectPlayed(kept);
-    // The ring buffer still exists.
+    // The ring buffer of the failed session still exists, so another recording is accepted.
     expect((await person.call('POST', `/v1/admin/sessions/${id}/recordings`)).status).toBe(202);
     const { body } = await person.call('GET', '/v1/admin/activity?limit=200');
     const freezes = body.items.filter(

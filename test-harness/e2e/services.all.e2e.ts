@@ -47,8 +47,8 @@ function judge(name: string, text: string, mostExposure: number) {
 describe.each([
   {
     name: AGENT_SERVICE,
-    // 0.3 of the exposure comes from allowed namespaces: net for the apps' networks; ipc and uts, in which pasta
-    // isolates itself.
+    // 0.3 of the exposure comes from allowed namespaces: net for the apps' networks; ipc and uts, because pasta uses
+    // them to isolate itself.
     most: 4.7,
     text: () =>
       agentUnit({
@@ -116,7 +116,8 @@ describe('a program whose event loop hangs', () => {
       const manager = await NotifySocket.open(`@footlight-test-${process.pid}-${who.length}`);
       const child: ChildProcess = spawn(
         process.execPath,
-        // A child process that keeps running: it could feed the watchdog from outside of the event loop.
+        // Threads and child processes of the program keep running while its event loop hangs. They must not send
+        // heartbeats.
         [
           '--import',
           'tsx',
@@ -137,7 +138,8 @@ describe('a program whose event loop hangs', () => {
       try {
         await manager.said('WATCHDOG=1', 3);
         child.stdin?.write('hang\n');
-        // What systemd does: it waits that long for the next heartbeat, and then ends the service.
+        // Simulates systemd, which waits for the next heartbeat until the watchdog's time limit, and then ends the
+        // service.
         let fed = -1;
         let deadlines = 0;
         // A heartbeat may have been sent just before the event loop stopped.

@@ -16,7 +16,8 @@ const images = path.resolve(
   process.env.FOOTLIGHT_UPDATE_IMAGES === '1' ? '../../docs/images' : '../../test-results',
 );
 
-// One session from its launch to its end, and then a game; each test continues after the previous one.
+// These tests follow one session from its launch to its end, and then a game; each test continues after the previous
+// one.
 describe('measurements, sound and pictures of a session', () => {
   let stack: Stack;
   let browser: Browser;
@@ -60,7 +61,7 @@ describe('measurements, sound and pictures of a session', () => {
         'client.fps' in series && 'encoder.fps' in series && types.includes('client.first_frame');
       return isWhole && !('unmeasured' in clock) ? { clock, fps: series['client.fps'] ?? [] } : null;
     });
-    // One machine: both clocks are the same.
+    // Host and viewer run on one machine, so their clocks are equal.
     expect(Math.abs(trace.clock.client_offset_ms ?? Number.NaN)).toBeLessThan(1_000);
     expect(trace.fps.some(({ v }) => v > 0)).toBe(true);
   });
@@ -121,7 +122,7 @@ describe('measurements, sound and pictures of a session', () => {
     await card.waitFor();
     const words = await card.textContent();
     expect(words).toMatch(/^Time played(\d+ s|\d+:\d\d)/);
-    // Clicks were sent by the previous tests.
+    // The previous tests sent clicks, so this figure exists.
     expect(words).toMatch(/Click to picture\d+ ms/);
     expect(await card.getByRole('heading').count()).toBe(1);
   });

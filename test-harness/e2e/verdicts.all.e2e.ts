@@ -18,13 +18,16 @@ const SECOND_MS = 1_000;
 const WARM_UP_MS = 20 * SECOND_MS;
 /** 20 s of warm-up, three samples of a host that measures every five seconds, and a margin for a busy machine. */
 const FIRST_LIMIT_MS = 75 * SECOND_MS;
-/** A fault is recognised when it is in a twentieth of the samples. */
+/** A fault is recognised when a twentieth of the samples show it. */
 const FAULT_LIMIT_MS = 60 * SECOND_MS;
-/** A page that is blocked this long, this often, shows every second unevenly. */
+/** How long and how often the page is blocked. Every second then contains an uneven frame. */
 const BLOCK = { forMs: 300, everyMs: 550 };
 const PICTURE = { width: 640, height: 360 };
 
-/** The limit of a verdict, and how it is caused. Each function returns a function that ends it. */
+/**
+ * A fault, the verdict that it must cause, and a function that starts the fault. That function returns a function that
+ * ends the fault.
+ */
 interface Fault {
   what: string;
   verdict: VerdictName;
@@ -34,7 +37,7 @@ interface Fault {
   begin(session: Watched): Promise<() => unknown>;
 }
 
-/** A session in a page, whose media use a relay. */
+/** A session in a page. Its media pass through a relay. */
 interface Watched {
   id: string;
   page: Page;
@@ -99,8 +102,8 @@ const starvedEncoder: Fault = {
   verdict: 'likely_encoder_saturation',
   decides: ['encoder.encode_ms_p95 p95', HOST_FPS],
   evidence: ['encoder.encode_ms_p95', 'encoder.fps'],
-  // Shorter than a picture takes from capture to packets, 3 to 4 ms on an idle machine: in a longer slice a whole
-  // picture would fit, because the worker itself starts its capture.
+  // The run time is shorter than the time from capture to packets, 3 to 4 ms on an idle machine. In a longer slice the
+  // worker would finish whole pictures, because it starts their captures itself.
   begin: async ({ worker }) => throttle(worker, { runMs: 2, everyMs: 100 }),
 };
 
@@ -176,7 +179,7 @@ const read = async (path: string) => {
 };
 
 /**
- * Asks once a second, like an administrator who waits.
+ * Requests the verdict once a second.
  * @throws with the last answer
  */
 async function verdictWhen(
@@ -211,9 +214,9 @@ async function expectNominal(fps: number): Promise<void> {
     window: { warmup_excluded_ms: WARM_UP_MS },
     clock: { quality: 'measured', applied: true },
   });
-  // One machine: both clocks are the same.
+  // Host and viewer run on one machine, so their clocks are equal.
   expect(Math.abs(verdict.clock.offset_ms ?? Number.NaN)).toBeLessThan(SECOND_MS);
-  // The five minutes of the window begin before the session's start.
+  // The window of five minutes must begin before the session's start.
   const startedMs = Date.parse((await read(`/v1/sessions/${session.id}`)).session.started_at);
   expect(verdict.window.from_ms).toBeLessThan(startedMs);
   expect(verdict.falsifiers.find((each) => named(each) === HOST_FPS)).toMatchObject({
@@ -221,7 +224,8 @@ async function expectNominal(fps: number): Promise<void> {
     threshold: (5 * fps) / 6,
     n: verdict.window.n_host,
   });
-  // The encoder and the round trip have no warm-up, so a slow start may be in their percentiles.
+  // The rules about the encoder and the round trip ignore no warm-up time, so a slow start may affect their
+  // percentiles.
   const holding = verdict.falsifiers.filter(({ holds }) => holds).map(named);
   expect(holding, why).toEqual(expect.arrayContaining([LOST, HITCHES, HIDDEN]));
 }
@@ -236,7 +240,7 @@ async function expectFault({ verdict, decides, evidence, begin }: Fault): Promis
       (found) => found.verdict === verdict && evidence.every((name) => found.evidence.includes(name)),
     );
     expect(answer.evidence_tier).toBe('full');
-    // A starved encoder may also stall; this remark must be last.
+    // A starved encoder may also stall. The evidence of the stall must come after the expected evidence.
     expect(answer.evidence.slice(0, evidence.length)).toEqual(evidence);
     const holding = answer.falsifiers.filter(({ holds }) => holds).map(named);
     expect(holding).toEqual(expect.arrayContaining([...decides]));
@@ -246,7 +250,10 @@ async function expectFault({ verdict, decides, evidence, begin }: Fault): Promis
 }
 
 describe('one session with one limit after the other', () => {
-  /** Low, so that a busy machine does not show single frames late: a hitch is 72 ms, a steady host has 12.5 fps. */
+  /**
+   * A low rate, so that single late frames on a busy machine do not count: a hitch is 72 ms, and a steady host has 12.5
+   * fps.
+   */
   const FPS = 15;
 
   test('no limit; a page that blocks; a hidden tab; a starved encoder; a lossy path', {

@@ -21,8 +21,8 @@ export function addEvidence(save: SaveEvidence): () => void {
 const plain = (text: string): string => text.replaceAll(/[^\w.-]+/g, '-').slice(0, 80);
 
 /**
- * Saves everything that is registered. Evidence that is not available, as of a crashed page, is left out, so that the
- * test's own error is reported.
+ * Saves everything that is registered. Evidence that is not available, for example of a crashed page, is left out, so
+ * that the test's own error is reported.
  * @param folder created if absent
  */
 export async function saveEvidence(folder: string, testFile: string, test: string): Promise<void> {
@@ -34,7 +34,7 @@ export async function saveEvidence(folder: string, testFile: string, test: strin
     try {
       await save((name) => path.join(folder, `${start}${name}`));
     } catch {
-      // As said above.
+      // Evidence that is not available is left out.
     }
   }
 }

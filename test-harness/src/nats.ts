@@ -10,19 +10,19 @@ const START_LIMIT_MS = 20_000;
 export interface NatsServer {
   /** `host:port` */
   readonly address: string;
-  /** Stops it (SIGSTOP); its connections stay open. Resolves when all of its threads are stopped. */
+  /** Stops the server (SIGSTOP); its connections stay open. Resolves when all threads of the server are stopped. */
   pause(): Promise<void>;
   resume(): void;
-  /** Kills it; its connections break. */
+  /** Kills the server; its connections break. */
   crash(): Promise<void>;
-  /** Starts it again at the same address. */
+  /** Starts the server again at the same address. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
  * @param words additional arguments of nats-server, for example `['--auth', token]`
- * @throws when it does not listen in time
+ * @throws when the server does not listen in time
  */
 export async function startNats(words: readonly string[] = []): Promise<NatsServer> {
   const port = await freePort();
@@ -50,7 +50,7 @@ export async function startNats(words: readonly string[] = []): Promise<NatsServ
     server = null;
     if (child === null || child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, 'exit');
-    // A stopped process handles no other signal.
+    // A stopped process handles no signal except SIGKILL until SIGCONT.
     child.kill('SIGCONT');
     child.kill(signal);
     await ended;
@@ -70,13 +70,13 @@ export async function startNats(words: readonly string[] = []): Promise<NatsServ
   };
 }
 
-/** Whether each thread of a process is stopped; the signal reaches them one after another. */
+/** True if every thread of a process is stopped. The signal stops the threads one after another. */
 function isStopped(pid = 0): boolean {
   const threads = readdirSync(`/proc/${pid}/task`);
   return threads.every((thread) => /\) T /.test(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')));
 }
 
-/** null: not yet. */
+/** null: the port is not open yet. */
 function isListening(port: number): Promise<true | null> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');

@@ -11,8 +11,8 @@ const REST_OF_ENTRY = /^\S+ \S+ \S+ \[(\d+)\] \S* ?(DETAIL|HINT|CONTEXT|STATEMEN
 const DEADLOCK = /ERROR: {2}deadlock detected/;
 
 /**
- * Finds deadlocks in the log of a Postgres server; chunks may have any size. Each report has both statements, which
- * Postgres writes as DETAIL.
+ * Finds deadlocks in the log of a Postgres server; chunks may have any size. Each report contains the two statements,
+ * which Postgres writes as DETAIL.
  */
 export class DeadlockReader {
   readonly reports: string[] = [];

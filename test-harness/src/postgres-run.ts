@@ -20,7 +20,7 @@ export default async function setUp(): Promise<() => Promise<void>> {
     } catch (error) {
       const report = process.env[REPORT_VARIABLE];
       if (!(error instanceof DeadlocksLogged) || report === undefined) {
-        // Vitest prints an error of a teardown and ends with 0 (4.1).
+        // Vitest 4.1 prints an error of a teardown, but still exits with 0.
         process.exitCode = 1;
         throw error;
       }

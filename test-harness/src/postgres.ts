@@ -42,7 +42,7 @@ export const POSTGRES_URL_VARIABLE = 'FOOTLIGHT_TEST_POSTGRES_URL';
 /** Time limit until a standby server follows, in milliseconds. */
 const FOLLOW_LIMIT_MS = 20_000;
 
-// Test data need not survive a crash of the machine.
+// These settings are fast but unsafe: test data may be lost when the machine crashes.
 const SERVER_FLAGS = [
   'listen_addresses=127.0.0.1',
   'unix_socket_directories=',
@@ -51,7 +51,7 @@ const SERVER_FLAGS = [
   'max_connections=300',
   'shared_buffers=32MB',
   `log_line_prefix=${LOG_LINE_PREFIX}`,
-  // Default 1s: Postgres would not log a deadlock that ends earlier because one client times out.
+  // The default is 1s. Postgres would not log a deadlock that ends earlier, for example when a client times out.
   'deadlock_timeout=100ms',
 ];
 
@@ -62,8 +62,8 @@ export async function usePostgres(): Promise<PostgresServer> {
 }
 
 /**
- * Imports the module late, because the import installs exit hooks. The two hooks for a normal exit are removed: they
- * would exit with 0 even after a failed test. The hooks for signals stay.
+ * Imports the module only when needed, because the import installs exit hooks. The two hooks for a normal exit are
+ * removed, because they would exit with 0 even after a failed test. The hooks for signals stay.
  */
 async function loadEmbeddedPostgres() {
   const events = ['beforeExit', 'exit'] as const;
@@ -103,7 +103,7 @@ function optionsOf({ directory, port, password, settings }: Cluster) {
       port,
       user: 'postgres',
       password,
-      // The library deletes the directory otherwise, and tries only once.
+      // Without this option the library deletes the directory itself, and tries only once.
       persistent: true,
       createPostgresUser: process.getuid?.() === 0,
       initdbFlags: [
@@ -124,7 +124,7 @@ const urlOf = ({ port, password }: Cluster): string =>
   `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
 
 /**
- * Deletes a data directory. Node repeats what fails with EBUSY, EMFILE, ENFILE, ENOTEMPTY or EPERM.
+ * Deletes a data directory. Node repeats a deletion that fails with EBUSY, EMFILE, ENFILE, ENOTEMPTY or EPERM.
  * @throws Error when the directory is still there
  */
 async function removeData(directory: string): Promise<void> {
@@ -137,10 +137,9 @@ async function newCluster(settings: readonly string[]): Promise<Cluster> {
 }
 
 /**
- * Starts a server below the temporary folder. As root the server runs as the user `postgres`, because Postgres
- * refuses
+ * Starts a server below the temporary folder. As root the server runs as the user `postgres`, because Postgres refuses
  * to run as root.
- * @param options keepsCommits: commits survive the end of the server, but not of the machine
+ * @param options keepsCommits: commits survive a crash of the server, but not of the machine
  * @throws Error when the binaries are missing or the server does not start
  */
 export async function startPostgres({ keepsCommits = false } = {}): Promise<OwnPostgresServer> {

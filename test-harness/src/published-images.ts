@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A catalog of images, and the registry with their digests, on loopback. */
+/** A catalog of images, and a registry with their digests, on the loopback interface. */
 export interface PublishedImages {
-  /** Variables of a control plane that uses both. */
+  /** Environment variables of a control plane that uses this catalog and this registry. */
   readonly env: Record<string, string>;
   /** Publishes a newer version of each image with the id. */
   publish(id: string, version: string): void;
   close(): Promise<void>;
 }
 
-/** An image as its catalog names it. */
+/** An image of the catalog. */
 export interface PublishedImage {
   id: string;
   /** Displayed name; missing: the id. */
@@ -59,7 +59,7 @@ export async function publishImages(...images: readonly PublishedImage[]): Promi
   };
 }
 
-/** Differs between images and versions, so that their digests differ. */
+/** Manifest of an image. It differs between images and versions, so that their digests differ. */
 const manifestOf = (id: string, version: string): string =>
   JSON.stringify({
     schemaVersion: 2,

@@ -2,18 +2,22 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { systemClock } from '@footlight/platform';
 
-/** TCP relay between clients and a server, or several in turn as behind a load balancer, with faults on request. */
+/**
+ * TCP relay between clients and one or more servers, with faults on request. Several servers are used in rotation, as
+ * behind a load balancer.
+ */
 export class TcpRelay {
   /**
-   * stall: reads and discards all data, as a half-open link does. refuse: closes new connections at once.
-   * Both modes apply to all connections. After 'pass' stalled connections continue, without the discarded data.
+   * stall: reads and discards all data, as a half-open link does. refuse: closes new connections at once. These two
+   * modes apply to all connections. When the mode changes to 'pass', stalled connections continue without the discarded
+   * data.
    */
   mode: 'pass' | 'stall' | 'refuse' = 'pass';
   /** Additional delay of data from the server, in milliseconds. */
   delayMs = 0;
-  /** Accepted connections so far. */
+  /** Number of accepted connections. */
   connections = 0;
-  /** New connections go to these in turn. */
+  /** Servers of new connections, in rotation. */
   targets: readonly URL[];
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -51,9 +55,8 @@ export class TcpRelay {
 
   /**
    * Breaks every connection when a client next sends this text.
-   * @param when unheard: before the server receives the text; heard: right after; answered: after the server's
-   *   answer,
-   * which is lost
+   * @param when unheard: before the server receives the text; heard: right after the server has received the text;
+   *   answered: after the server's answer, which is lost
    * @returns a promise that resolves after the break
    */
   cutAt(words: string, when: 'unheard' | 'heard' | 'answered'): Promise<void> {
@@ -62,7 +65,7 @@ export class TcpRelay {
     });
   }
 
-  /** Makes every open connection half-open for good; new connections work. */
+  /** Makes every open connection permanently half-open; new connections work. */
   loseConnections(): void {
     for (const socket of this.#sockets) this.#dead.add(socket);
   }
@@ -100,7 +103,7 @@ export class TcpRelay {
     far.on('data', (chunk) => {
       toCut?.();
       const nowMs = systemClock.monotonicMs();
-      // Never earlier than preceding data, even after a change of the delay.
+      // Data must not overtake earlier data, even after a change of the delay.
       dueMs = Math.max(dueMs, nowMs + this.delayMs);
       if (dueMs <= nowMs) this.#pass(far, near, chunk);
       else systemClock.setTimeout(() => this.#pass(far, near, chunk), dueMs - nowMs);
@@ -113,7 +116,7 @@ export class TcpRelay {
       socket.on('error', () => undefined);
       socket.on('close', () => {
         this.#sockets.delete(socket);
-        // A dead link does not pass on the close of its other end.
+        // A half-open connection does not pass on the close of one end.
         if (!this.#dead.delete(socket)) other.destroy();
       });
     }
@@ -128,7 +131,7 @@ export class TcpRelay {
     this.#cutAfterBytes -= chunk.length;
     if (this.#cutAfterBytes > 0) return;
     this.#cutAfterBytes = null;
-    // The first half of the message leaves before the connections break.
+    // The connections break only after the first part of the message has been sent.
     far.end(() => this.cut());
   }
 

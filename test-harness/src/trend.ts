@@ -1,4 +1,4 @@
-/** Detects growth in a series of measurements: ignores noise, finds slow leaks. Pure. */
+/** Detects growth in a series of measurements: ignores noise and finds slow leaks. Pure. */
 
 /**
  * Standard deviations by which rising pairs must outnumber falling pairs. A normal variable exceeds 4 by chance in 3
@@ -8,10 +8,9 @@
 const CERTAIN = 4;
 
 /**
- * Mann-Kendall trend test with the correction for ties, applied to the growth above the allowed rate. The test
- * compares
+ * Mann-Kendall trend test with the correction for ties, applied to the growth above the allowed rate. The test compares
  * the order of every two samples and not their distance, so peaks and garbage collections do not count. Rising pairs
- * must also be the majority of all pairs, including ties: a value that comes and goes is no leak.
+ * must also be the majority of all pairs, including ties, because a value that rises and falls again is no leak.
  * @param samples one for each step
  * @param allowedPerStep tolerated growth per step
  */

@@ -1,7 +1,7 @@
 /**
  * admission: launches that fill every slot of 200 hosts, with 8 and with 50 concurrent clients, compared with plain
- * inserts of the same number of sessions whose GPU was chosen beforehand. Counts double bookings and refusals despite
- * free slots.
+ * inserts of the same number of sessions whose GPU was chosen beforehand. The bench counts double bookings, and
+ * refusals while slots are free.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,10 +1,10 @@
 /**
  * api: a signed-in page of GET /v1/apps from an instance with 10,000 users, 2,000 apps and 200,000 entitlements,
  * compared with a bare route that sends the same bytes.
- * - cached: the same people request their lists repeatedly, nothing is written.
- * - first: each request comes right after a write that evicts every cached list. One connection; only the list is
- * timed.
- * - herd: after one write many people request at once, each for the first time since.
+ * - cached: the same people request their lists repeatedly, and no request writes.
+ * - first: each request comes right after a write that evicts every cached list. One connection sends the requests, and
+ *   only the list is timed.
+ * - herd: after one write many people request their lists at the same time, each for the first time since the write.
  *
  * Measured with pages of 50, the default size, and of 500. The mark of cached lists applies to pages of 500: with 50
  * apps the fixed cost of each request (token, headers, hooks) weighs more.
@@ -31,8 +31,8 @@ const FIGURES = ['cached', 'first', 'herd'] as const;
 type Figure = (typeof FIGURES)[number];
 const FIRST_MARK = 0.15;
 /**
- * Minimum ratio of answers per second, subject to reference; null: printed, not judged.
- * On Postgres the database's processes use both cores, so cached lists are judged on SQLite.
+ * Minimum ratio of answers per second, subject to reference; null: the figure is printed but not judged. On Postgres
+ * the database's processes use both cores, so cached lists are judged on SQLite.
  */
 function markOf(dialect: Dialect, page: (typeof PAGES)[number], figure: Figure): number | null {
   if (figure !== 'cached') return FIRST_MARK;
@@ -41,7 +41,7 @@ function markOf(dialect: Dialect, page: (typeof PAGES)[number], figure: Figure):
 
 const CACHED_SECONDS = 2;
 const CONNECTIONS = 64;
-// Enough requests that the bare route, which answers within 0.2 ms, is timed over tenths of a second.
+// The bare route answers within 0.2 ms. This many requests take tenths of a second, which can be timed.
 const FIRST_WRITES = 600;
 const HERD_EACH = 3;
 const HERD_WRITES = 24;
@@ -154,7 +154,8 @@ async function benchInstance(
     for (const [page, size] of PAGES.entries()) {
       for (const figure of FIGURES) {
         const name = `api ${dialect} ${size} ${figure}`;
-        // Measured figure by figure, so that a few seconds of noise affect both sides.
+        // The figures are measured one by one, and both sides alternate, so that a few seconds of noise affect both
+        // sides.
         const [kept = []] = await alternate(
           rounds,
           {

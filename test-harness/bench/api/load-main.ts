@@ -8,7 +8,7 @@ import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { LoadFigures, LoadJob, LoadRequestLine } from './load.ts';
 
-/** Every n-th response is compared byte by byte; length and status are checked for all. */
+/** Every n-th response is compared byte by byte. The length and the status of every response are checked. */
 const COMPARE_EVERY = 20;
 const TIMEOUT_MS = 20_000;
 
@@ -47,7 +47,7 @@ function prepare(host: string, line: LoadRequestLine): Prepared {
 
 const END_OF_HEAD = '\r\n\r\n';
 
-/** Persistent connection. Every response must have a Content-Length, as the servers here send. */
+/** Persistent connection. Every response must have a Content-Length header, which all measured servers send. */
 class Connection {
   readonly #socket: Socket;
   #head: Buffer | null = null;

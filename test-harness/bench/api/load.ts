@@ -4,10 +4,13 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { repositoryRoot } from '../../src/stack/program.ts';
 
-/** Cores of a bench: the server, subject or reference, runs alone on the first core. */
+/** Cores of a bench. The measured server (subject or reference) runs alone on the first core. */
 export const CORES = { server: 0, load: 1 } as const;
 
-/** True when processes can be pinned to cores. On one core both sides share it, and the figures mean little. */
+/**
+ * True when processes can be pinned to cores. Without pinning, the server and the load generator share cores, and the
+ * figures mean little.
+ */
 const PINNABLE = process.platform === 'linux';
 
 export interface LoadRequestLine {
@@ -17,15 +20,15 @@ export interface LoadRequestLine {
   /** Client address that the proxy reports. */
   forwardedFor?: string;
   body?: string;
-  /** File with the expected body; absent: any body. */
+  /** File with the expected body; absent: the body is not compared. */
   expectFile?: string;
 }
 
 export interface LoadJob {
   url: string;
-  /** Requests of each connection, sent in turn and repeated. */
+  /** Requests of each connection. A connection sends them one after the other, and then repeats the list. */
   connections: LoadRequestLine[][];
-  /** null: every connection sends its list `repeat` times. */
+  /** null: there is no time limit, and every connection sends its list `repeat` times. */
   seconds: number | null;
   repeat: number;
 }
@@ -48,7 +51,7 @@ export interface Worker {
   stop(): Promise<void>;
 }
 
-/** Starts a program of this repository on one core; null: any core. Plain JavaScript runs without a loader. */
+/** Starts a program of this repository on one core; null: on any core. Plain JavaScript runs without a loader. */
 export function startWorker(
   core: number | null,
   file: string,
@@ -82,7 +85,7 @@ export function startWorker(
   };
 }
 
-/** PDEATHSIG: the kernel kills the children when the bench is killed. */
+/** With PDEATHSIG the kernel kills the children when the bench is killed. */
 function spawnPinned(core: number | null, command: string[], env: Record<string, string>): ChildProcess {
   const pin = PINNABLE && core !== null ? ['taskset', '-c', String(core)] : [];
   const [program = '', ...words] = ['setpriv', '--pdeathsig', 'KILL', '--', ...pin, ...command];

@@ -11,7 +11,7 @@ import { startLargeInstance } from './large-instance.ts';
 import { CORES, startLoad, startWorker } from './load.ts';
 
 const PASSWORD = 'a-long-enough-pass-phrase';
-/** Keeps every hashing core busy, and stays below the service's queue limit. */
+/** Number of concurrent logins. It keeps every hashing core busy, and stays below the service's queue limit. */
 const AT_ONCE = 16;
 const EACH = 6;
 const IDLE_MS = 5_000;

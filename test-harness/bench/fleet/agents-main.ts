@@ -11,7 +11,7 @@ import { FakeAgent } from '../../src/fake-agent/index.ts';
 import type { AgentsFigures, AgentsJob } from './fleet.ts';
 import type { Fleet } from './fleet-instance.ts';
 
-/** Sockets that are opened at once; more would only wait in the kernel's backlog. */
+/** Number of sockets that are opened at the same time. More sockets would only wait in the kernel's backlog. */
 const AT_ONCE = 200;
 const SEEN_LIMIT_MS = 60_000;
 
@@ -33,8 +33,8 @@ function fresh(url: string, heartbeatMs: number): FakeAgent[] {
 }
 
 /**
- * Connects all agents. With a detail, each reports it for each of its sessions and waits until the server has handled
- * it.
+ * Connects all agents. If `detail` is given, each agent reports this detail for each of its sessions and waits until
+ * the server has handled the reports.
  */
 async function connect({
   url,

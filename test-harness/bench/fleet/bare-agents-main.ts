@@ -1,6 +1,6 @@
 /**
- * The reference of the agent benches: a bare ws server that parses every frame, sends each agent the answers that it
- * waits for, and stores nothing. Prints its address.
+ * The reference of the agent benches: a bare ws server that parses every frame, sends the answers that each agent waits
+ * for, and stores nothing. Prints its address.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';

@@ -17,7 +17,7 @@ export interface Fleet {
   hosts: { id: string; nodeName: string; sessions: string[]; ownerToken: string }[];
 }
 
-/** A server that agents and other clients can connect to; alone on its core. */
+/** A server for agents and other clients. No other process runs on its core. */
 export interface Side {
   readonly url: string;
   readonly pid: number;
@@ -26,20 +26,20 @@ export interface Side {
 
 /** A control plane on its own core. */
 export interface ControlSide extends Side {
-  /** Duration from its start to its first answer on /health. */
+  /** Time from the server's start to its first answer on /health. */
   readonly startSecs: number;
   kill(): Promise<void>;
 }
 
 export interface FleetInstance {
   readonly fleet: Fleet;
-  /** The process that simulates the agents, on the other core; it received the fleet in a file. */
+  /** The process that simulates the agents, on the other core. It has read the fleet from a file. */
   readonly load: Worker;
   /** Environment variables with which another program finds the database. */
   readonly env: Record<string, string>;
   /**
    * @param extra additional environment variables
-   * @param at address of the previous one, to start it there again
+   * @param at address of the previous control plane, to start the new one at the same address
    */
   startControl(extra?: Record<string, string>, at?: string): Promise<ControlSide>;
 }

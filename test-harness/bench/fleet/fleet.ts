@@ -1,13 +1,14 @@
 /**
  * The cost of agents, compared with a bare ws server that parses their frames and answers them.
- * - fanin: 10,000 agents that send a heartbeat every 5 s: the memory that they add, and the CPU meanwhile. Both servers
- * collect their garbage before the agents connect; otherwise garbage from the start would make room for them. Memory is
- * read twice: during heartbeats (the median of many readings), which depends on the last garbage collection, and the
- * memory that remains after both were made to collect again.
+ * - fanin: 10,000 agents that send a heartbeat every 5 s: the memory that they add, and the CPU time that they cost.
+ *   Both servers collect their garbage before the agents connect; otherwise the memory of old garbage would be reused,
+ *   and the agents would seem to add less. Memory is read twice: during heartbeats (the median of many readings), which
+ *   depends on the last garbage collection, and after a forced second collection in both servers.
  * - storm: 1,000 agents with 4 sessions each reconnect at once, each with a report of every session; the time until all
- * reports are handled. Afterwards every session must exist once, in the state and with the text reported last.
- * - reconnect: the control plane is killed and away for 30 s while one agent, and then 1,000, reconnect with the
- * backoff of the contract; the time from its first answer on /health until every host is online. It has no reference.
+ *   reports are handled. Afterwards every session must exist once, in the state and with the text reported last.
+ * - reconnect: the control plane is killed and restarted after 30 s, with one agent and then with 1,000 agents. They
+ *   reconnect with the backoff of the contract. The figure is the time from the restarted control plane's first answer
+ *   on /health until every host is online. It has no reference.
  */
 import { readFileSync } from 'node:fs';
 import { fetch } from 'undici';
@@ -17,17 +18,17 @@ import { cpuMs, type Worker } from '../api/load.ts';
 import { alternate, exitStatus, judge, median, printLine, printVerdict } from '../rounds.ts';
 import { type Fleet, type Side, startReference, withFleet } from './fleet-instance.ts';
 
-/** detail null: no reports. */
+/** detail null: the agents send no reports. */
 export type AgentsJob =
   | { kind: 'connect'; url: string; heartbeatMs: number; detail: string | null }
-  /** Answered at once; from then on the agents reconnect by themselves until they are dropped. */
+  /** The answer comes at once. The agents then reconnect automatically until they are dropped. */
   | { kind: 'stay'; url: string; heartbeatMs: number }
   /** Number of agents with a socket. */
   | { kind: 'open' }
   | { kind: 'rest'; ms: number }
   | { kind: 'drop' };
 
-/** wrong: agents that lost their link, or received commands that were not expected. */
+/** wrong: agents that lost their link, or received commands that the bench did not expect. */
 export interface AgentsFigures {
   seconds: number;
   wrong: number;
@@ -209,7 +210,7 @@ export async function run(agents: Worker, job: AgentsJob): Promise<AgentsFigures
   return figures;
 }
 
-/** Waits until a server has finished the work for its lost links, which is not part of the next storm. */
+/** Waits until a server has finished the work for its lost links, because that work is not part of the next storm. */
 async function rested(pid: number): Promise<void> {
   let before = Number.NEGATIVE_INFINITY;
   await eventually('the server rests', REST_LIMIT_MS, async () => {
@@ -222,7 +223,7 @@ async function rested(pid: number): Promise<void> {
   });
 }
 
-/** @throws when a session is missing, duplicated, not running, or shows another text than its host reported last */
+/** @throws when a session is missing, duplicated, not running, or does not show the text that its host reported last */
 async function checkSessions(url: string, fleet: Fleet, detail: string): Promise<void> {
   const missing = new Set(fleet.hosts.flatMap(({ sessions }) => sessions));
   let cursor: string | null = null;

@@ -1,6 +1,7 @@
 /**
  * metrics: the metrics page while 10,000 hosts with two sessions each are connected and send heartbeats, on SQLite and
- * on Postgres, from the request to the last byte, compared with a bare server that answers the same bytes.
+ * on Postgres. The time runs from the request to the last byte, and is compared with a bare server that answers the
+ * same bytes.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -18,7 +18,7 @@ const START_LIMIT_MS = 60_000;
 const PASSWORD = 'a-long-enough-pass-phrase';
 const ENROLLMENT = 'a-fixed-enrollment-token';
 
-/** Built control planes on one Postgres; hosts are connected to them in turn. */
+/** Built control planes on one Postgres; the hosts are distributed evenly among them. */
 export interface ReplicaSet {
   readonly urls: readonly string[];
   readonly tokens: readonly string[];
@@ -28,7 +28,7 @@ export interface ReplicaSet {
   stop(): Promise<void>;
 }
 
-/** @param count 1: without NATS, the usual setup */
+/** @param count number of control planes; 1 runs without NATS, which is the usual setup */
 export async function startReplicaSet(count: number): Promise<ReplicaSet> {
   const directory = mkdtempSync(path.join(tmpdir(), 'footlight-bench-'));
   const ends: (() => unknown)[] = [() => rmSync(directory, { recursive: true, force: true })];

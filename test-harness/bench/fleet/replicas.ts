@@ -1,16 +1,14 @@
 /**
  * replicas: launches and signed-in pages with two and three control planes on one Postgres and one NATS, compared with
- * one control plane without NATS. The figure is the control planes' CPU time for each operation: the load generator,
- * Postgres and the control planes share two cores, so answers per second would say little about more machines.
+ * one control plane without NATS. The figure is the control planes' CPU time for each operation: The load generator,
+ * Postgres and the control planes share two cores, so answers per second would not show how the product scales to more
+ * machines.
  */
 import { eventually } from '../../src/stack/program.ts';
 import { alternate, judge, printVerdict, round2 } from '../rounds.ts';
 import { ask, type ReplicaSet, startReplicaSet } from './replica-set.ts';
 
-/**
- * Warm-up requests to each replica, because code that has run only a few times is slow, with one replica as with
- * several.
- */
+/** Warm-up requests to each replica, because code that has run only a few times is slow. */
 const LAUNCHES = 64;
 const PAGES = 1_000;
 /** Concurrent requests to each replica: simultaneous requests share reads of the database. */
@@ -69,7 +67,7 @@ async function compare(rounds: number, count: number, one: ReplicaSet, several: 
 }
 
 /**
- * Sends requests to all replicas in turn, some at once.
+ * Sends requests to all replicas evenly, a few at the same time.
  * @param each requests for each replica (count)
  */
 async function timed(set: ReplicaSet, each: number, one: (n: number) => Promise<void>): Promise<Figure> {
@@ -95,7 +93,7 @@ function pages(set: ReplicaSet): Promise<Figure> {
   });
 }
 
-/** From the request until the host has started it, including everything in between. */
+/** CPU time of launches, from the request until the host has started the session. */
 async function launches(set: ReplicaSet): Promise<Figure> {
   const stateOf = async (n: number, id: string): Promise<string> => {
     const answer = await ask(urlOf(set, n), 'GET', `/v1/sessions/${id}`, tokenOf(set, n));

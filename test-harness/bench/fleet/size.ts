@@ -1,7 +1,7 @@
 /**
- * size: the cost of those parts of a control plane on Postgres that grow with the fleet, at 1,000, 10,000 and 100,000
- * hosts. Hosts are only rows of the database, without links. Each is compared with the same part at a tenth of the
- * hosts.
+ * size: the cost of the parts of a control plane that grow with the fleet, on Postgres, with 1,000, 10,000 and 100,000
+ * hosts. Hosts are only rows of the database, without links. The cost of each part is compared with its cost at a tenth
+ * of the hosts.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

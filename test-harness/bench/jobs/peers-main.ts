@@ -1,7 +1,8 @@
 /**
  * The same work in pg-boss and graphile-worker. For each line of standard input, which names one of them, it makes the
- * jobs due, lets as many workers as the bench has hosts fetch and complete them, and prints {"perSecond"}. Both have
- * one queue for all workers, which is less work than in the subject, whose hosts see only their own runs.
+ * jobs due, lets as many workers as the bench has hosts fetch and complete them, and prints {"perSecond"}. Both
+ * libraries have one queue for all workers. This is less work than in the subject, where each host gets only its own
+ * runs.
  */
 import { createInterface } from 'node:readline';
 import { Logger, makeWorkerUtils, run } from 'graphile-worker';
@@ -10,7 +11,7 @@ import PgBoss from 'pg-boss';
 
 const WORKERS = 100;
 const JOBS = 5_000;
-/** The same size as the control plane's pool. */
+/** Pool size of the control plane, for an equal comparison. */
 const CONNECTIONS = 20;
 const AT_ONCE = 5;
 

@@ -10,10 +10,10 @@ import { fromSource, repositoryRoot } from '../../src/stack/program.ts';
 /** A media worker of the agent, driven with the messages that the agent would send. */
 export interface AgentWorker {
   readonly pid: number;
-  /** @param listener called with every message that it sends */
+  /** @param listener called with every message that the worker sends */
   // biome-ignore lint/suspicious/noExplicitAny: messages of a program of ours, which its own tests check.
   onMessage(listener: (message: any) => void): void;
-  /** @param listener called at its end, with the reason */
+  /** @param listener called when the worker ends, with the reason */
   onExit(listener: (why: string) => void): void;
   send(message: object): void;
   /**
@@ -35,7 +35,7 @@ export interface WorkerSession {
   display: string;
   stream: { width: number; height: number; fps: number; bitrate_kbps: number; rungs: [number, number][] };
   settings: Record<string, unknown>;
-  /** Addresses that it offers; null = all except loopback. */
+  /** Addresses that the worker offers; null = all except loopback. */
   addresses: string[] | null;
 }
 
@@ -84,7 +84,8 @@ export function startAgentWorker(core: number | null, preload: readonly string[]
       messages.on('message', hear);
     });
   const send = (message: object) => channel.send(message);
-  // The worker may be warm before anyone waits for it; if it never becomes warm, the await fails.
+  // The worker may become warm before the `await`. The handler prevents an unhandled rejection; the `await` still
+  // reports a failure.
   const warm = said('warm');
   warm.catch(() => undefined);
   return {

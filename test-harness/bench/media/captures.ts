@@ -20,7 +20,7 @@ import {
 
 const STREAM = { width: 1280, height: 720, fps: 30, bitrate_kbps: 4000 };
 const WINDOW_MS = 3_000;
-/** Time between the starts of two captures; a burst takes longer. */
+/** Time between the starts of two captures; a burst takes longer than this. */
 const EVERY_MS = 500;
 /** Warm-up time until V8 has compiled the code that runs for every picture. */
 const WARM_MS = 8_000;
@@ -106,7 +106,10 @@ async function compare(rounds: number, session: Session): Promise<Map<CaptureKin
   return all;
 }
 
-/** @returns how often `work` was done until then (count) */
+/**
+ * Calls `work` repeatedly until `over` settles.
+ * @returns number of calls
+ */
 async function repeat(work: () => Promise<void>, over: Promise<void>): Promise<number> {
   let isOver = false;
   void over.then(() => {
@@ -152,7 +155,7 @@ function judgeMean(kind: CaptureKind, windows: Windows): Judgement {
 
 /**
  * A window has 90 intervals, so five of them decide its 95th percentile. The intervals of all windows of a side are
- * therefore combined; the spread is that of single windows.
+ * therefore combined. The printed spread is the spread of the single windows.
  */
 function judgeTail(kind: CaptureKind, windows: Windows): Judgement {
   const p95 = (intervals: readonly number[]) => percentile(intervals, 0.95);

@@ -1,17 +1,17 @@
 /**
- * density: the number of sessions of 720p30 that one core can run at 29 or more pictures a second, each with a viewer,
- * compared with the same encoders that send nothing; and the cost of the worker beyond its encoder. Display, picture
- * and viewers run on the other core. Its idle share is printed, because a full core would slow both sides down.
+ * density: the number of 720p30 sessions with a viewer that one core can run at 29 or more pictures a second. It is
+ * compared with the number of the same encoders without a worker. The second figure is the CPU cost of the worker in
+ * addition to its encoder. Display, picture and viewers run on the other core. The idle share of that core is printed,
+ * because a full core would slow both sides down.
  *
  * In each round a session and a bare encoder run at the same time on a core that has room for both, and are compared in
  * the same seconds: the speed of a machine can vary by a third from one minute to the next, which would hide the
- * difference between the sides. The CPU time per picture gives the number of sessions for the whole core, with its
- * fraction; whole numbers of three or four could only be equal or differ by a quarter. A round counts only if both keep
- * 29 pictures a second, and it starts after the worker's code has been compiled, because a session is longer than its
- * first seconds.
+ * difference between the sides. The CPU time per picture gives the number of sessions per core as a fraction. Whole
+ * numbers such as three and four would be too coarse to compare. A round counts only if both sides keep 29 pictures a
+ * second. It starts after V8 has compiled the worker's code, because the first seconds are not typical of a session.
  *
- * With a software encoder the two marks are related. The worker shares the encoder's core, so a worker that costs 1.2
- * of the encoder leaves 0.83 of its sessions, and 0.95 of them would need 1.05.
+ * With a software encoder the two marks are related. The worker shares the encoder's core, so a worker with the encoder
+ * costs 1.2 times the encoder at a session ratio of 0.83, and 1.05 times at a ratio of 0.95.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -40,7 +40,7 @@ async function measureRound(
   await page.bringToFront();
   const injector = openInjector(display.display, display.xauthority);
   try {
-    // The first presses settle rate control and caches on both sides alike.
+    // The first presses settle rate control and caches on both sides equally.
     for (let i = 0; i < 5; i++) {
       await injector.key(KEYCODE);
       await pause(60);
@@ -123,8 +123,8 @@ export async function benchMedia(wanted: readonly Figure[], rounds: number): Pro
           const session = await launch(page, stack, token, app);
           try {
             await firstPicture(page);
-            // The page is loaded again, so that connecting is measured with an app that already draws, as with the
-            // peer.
+            // The page is loaded again, so that the connection is measured while the app already draws. The app of the
+            // peer draws in advance as well.
             await page.reload();
             const display = await eventually('the app runs', 5_000, () =>
               displayOfApp(`${stack.directory}/apps/diagnostics.mjs`),

@@ -15,7 +15,8 @@ export interface SessionOnPath {
 }
 
 /**
- * Starts a service, an app and a browser; pages and picture use the path. Frames are shown when it returns.
+ * Starts a service, an app and a browser; pages and picture use the path. When the function returns, the page shows
+ * frames.
  * @param make the app, and the stream to launch it with
  * @throws when the machine allows no network namespace; everything started is stopped
  */

@@ -26,17 +26,17 @@ export interface SlowPath {
 /** A path through a network namespace, which can be interrupted. */
 export interface NamespacePath extends SlowPath {
   readonly browserProgram: string;
-  /** Drops every packet in both directions from now on. Neither end gets an error, as when a cable is unplugged. */
+  /** Drops every packet in both directions from now on. The ends get no error, as when a cable is unplugged. */
   cut(): void;
   /** Limits the direction from the browser. */
   setUpRate(kbps: number): void;
-  /** Packets pass again. */
+  /** Lets packets pass again, after `cut`. */
   mend(): void;
 }
 
 /** A path through a relay, whose losses and delay can change. */
 export interface RelayPath extends SlowPath {
-  /** Drops and delays packets from now on. */
+  /** Starts to drop and delay packets. */
   spoil(faults: PathFaults): void;
 }
 
@@ -52,7 +52,7 @@ const LIMIT_BYTES = 60 * 1024;
 /** A locally administered hardware address. Source: RFC 9542, 2.1. */
 const NOBODY = '02:00:00:00:00:fe';
 
-/** @returns null if this machine does not allow it */
+/** @returns null if this machine does not allow network namespaces */
 export function openNamespacePath(): NamespacePath | null {
   const name = `fl-bench-${process.pid}`;
   const [near, far] = [`flb${process.pid}a`, `flb${process.pid}b`];
@@ -64,7 +64,7 @@ export function openNamespacePath(): NamespacePath | null {
     try {
       run(`ip netns del ${name}`);
     } catch {
-      // It was never created.
+      // The namespace or the pair was never created.
     }
   };
   try {
@@ -74,7 +74,7 @@ export function openNamespacePath(): NamespacePath | null {
     run(
       `${inside} addr add ${viewer}/30 dev ${far} && ${inside} link set ${far} up && ${inside} link set lo up`,
     );
-    // A browser gathers only the address of its default route.
+    // A browser only offers the local address of its default route.
     run(`${inside} route add default via ${address}`);
   } catch {
     remove();
@@ -97,8 +97,8 @@ export function openNamespacePath(): NamespacePath | null {
       );
     },
     cut() {
-      // Frames to an unused address are dropped silently, as by a relay that hangs. The browser would notice a link
-      // that is taken down.
+      // Frames to an unused address are dropped silently, as in a hanging relay. If the link were set to "down", the
+      // browser would notice the change.
       run(`ip neigh replace ${viewer} lladdr ${NOBODY} dev ${near} nud permanent`);
       run(`${inside} neigh replace ${address} lladdr ${NOBODY} dev ${far} nud permanent`);
     },

@@ -1,6 +1,6 @@
 /**
- * step: a link that falls from 5 to 0.5 Mbit/s and recovers, with a queue of 60 kB. Runs with the defaults, with the
- * ladder, and for comparison at a fixed rate.
+ * step: a link that falls from 5 to 0.5 Mbit/s and recovers, with a queue of 60 kB. The bench runs with the default
+ * settings, with the ladder, and for comparison at a fixed rate.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -90,7 +90,8 @@ async function oneStep(viewer: WorkerViewer, slowPath: SlowPath) {
   await viewer.take();
   const startedAtMs = Date.now();
   await pause(1_000);
-  // Not the rate at the fall: if it was already low, reaching it again would be no recovery.
+  // The configured rate, not the rate measured at the fall: if the measured rate was already low, a return to it would
+  // be no recovery.
   const before = STREAM.bitrate_kbps;
   const downAtMs = Date.now();
   slowPath.setRate(SLOW_KBPS);
@@ -104,7 +105,7 @@ async function oneStep(viewer: WorkerViewer, slowPath: SlowPath) {
   const step: StepFigures = {
     gapMs: longestGap(record.pictures, downAtMs, upAtMs),
     fpsAfterMs: enoughAfter(record.pictures, downAtMs, upAtMs),
-    // A rate that never fell cannot recover.
+    // A rate that did not fall has no recovery time.
     rateAfterMs: held >= 0.9 * before ? 0 : back ? back.atMs - upAtMs : null,
   };
   return { step, startedAtMs, downAtMs, upAtMs, record };

@@ -1,9 +1,9 @@
 /**
- * timing: the cost of click to photon. Media workers with and without it run at the same time on one core and are
- * compared in the same seconds. A third one reports every frame, which shows the cost of one report when the usual ten
- * a second are below the noise. The page's part runs alone, at the rates of a stream with a person who types. The cost
- * is compared with the CPU of a session's media worker and of its part of the display server. App and browser use
- * several times as much and are left out.
+ * timing: the cost of click to photon. Media workers with and without the measurement run at the same time on one core
+ * and are compared in the same seconds. A third worker reports every frame. Its cost shows the cost of one report,
+ * because the usual ten reports a second cost less than the noise. The page's code runs alone, with the rates of a
+ * stream while a person types. The cost is compared with the CPU time of a session's media worker and its part of the
+ * display server. App and browser use several times as much CPU time and are not counted.
  */
 import { execFileSync } from 'node:child_process';
 import { decodeInput, encodeControl, encodeFrame, encodeKey } from '@footlight/protocol/input';
@@ -14,7 +14,7 @@ import { median, printLine, printVerdict, round2 } from '../rounds.ts';
 import { startMovingPicture } from './moving-picture.ts';
 import { startWatchedWorker, type WatchedWorker } from './watched-worker.ts';
 
-/** As in density. */
+/** The same stream as in the bench `density`. */
 const STREAM = {
   width: 1280,
   height: 720,
@@ -22,9 +22,9 @@ const STREAM = {
   bitrate_kbps: 4000,
   rungs: [[1280, 720]] as [number, number][],
 };
-/** Share of the session's CPU. */
+/** Largest allowed share of the session's CPU time. */
 const MARK = 0.01;
-/** Presses a second, each with a release: a person who types fast. */
+/** Key presses per second of a person who types fast; a release follows each press. */
 const PRESSES = 5;
 const WARM_MS = 8_000;
 const MEASURE_MS = 5_000;
@@ -75,7 +75,7 @@ function verdict(windows: readonly Window[], pageMs: number): number {
   const reports = (side: Side) => median(windows.map(({ sides }) => sides[side].reports));
   const workerMs = median(windows.map(({ sides }) => sides.without.msPerPicture)) * STREAM.fps;
   const displayMs = median(windows.map((window) => window.displayMs)) / SIDES.length;
-  // Each report is the same work, so the usual number of reports costs its share of the cost of reporting every frame.
+  // Each report is the same work, so the cost of the usual reports is proportional to their number.
   const reportMs = (median(extra('every')) * workerMs) / reports('every');
   const share = (reportMs * reports('usual') + pageMs) / (workerMs + displayMs);
   printVerdict({

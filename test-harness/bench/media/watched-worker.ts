@@ -5,7 +5,7 @@ import { START_LIMIT_MS, startAgentWorker, type WorkerSession } from './agent-wo
 /** A media worker with a viewer that receives its pictures and does not decode them. */
 export interface WatchedWorker {
   readonly pid: number;
-  /** Pictures that reached the viewer so far. */
+  /** Number of pictures that have reached the viewer. */
   readonly pictures: number;
   /** Sends on a channel of the viewer. */
   send(channel: ChannelName, message: string | Uint8Array): void;
@@ -16,7 +16,7 @@ export interface WatchedWorkerOptions {
   display: string;
   core: number;
   stream: WorkerSession['stream'];
-  /** as of startAgentWorker */
+  /** see startAgentWorker */
   preload?: readonly string[];
   onMessage?(channel: ChannelName, message: string | Buffer): void;
 }
@@ -57,7 +57,7 @@ export async function startWatchedWorker(options: WatchedWorkerOptions): Promise
     await worker.close();
   };
   try {
-    // The bare encoder of the comparison has a fixed rate as well.
+    // The encoder has a fixed rate, like the bare encoder of the comparison.
     await worker.begin({ display, stream, settings: { abr_mode: 'off' }, addresses: null });
     worker.attach();
     const limitMs = performance.now() + START_LIMIT_MS;

@@ -5,15 +5,14 @@ import { startMovingPicture } from './moving-picture.ts';
 import type { SlowPath } from './slow-path.ts';
 
 /**
- * The agent's media worker on one side of a path, a real browser on the other, with a picture that uses the full
- * bitrate.
+ * A path with the agent's media worker on one side and a real browser on the other. The picture uses the full bitrate.
  */
 export interface WorkerViewer {
   /** Changes of the encoder's target since the start: Unix milliseconds, kbit/s. */
   readonly setpoints: { atMs: number; kbps: number }[];
   readonly failures: string[];
   readonly metrics: Record<string, unknown>[];
-  /** What the page has recorded so far; both lists start again. */
+  /** Returns the page's record, and clears both lists. */
   take(): Promise<PageRecord>;
   close(): Promise<void>;
 }
@@ -77,7 +76,7 @@ async function open(
   const browser = await startBrowser(
     { width: 1280, height: 720 },
     {
-      // The worker's side has no multicast DNS to resolve a hidden name.
+      // The worker cannot resolve the multicast DNS names with which browsers hide their addresses.
       flags: ['--disable-features=WebRtcHideLocalIpsWithMdns', '--autoplay-policy=no-user-gesture-required'],
       ...(slowPath.browserProgram === null ? {} : { program: slowPath.browserProgram }),
     },
@@ -195,7 +194,8 @@ function watchPage(): void {
     if (type === 'offer' && sdp !== undefined) {
       await connection.setRemoteDescription({ type: 'offer', sdp });
       await connection.setLocalDescription(await connection.createAnswer());
-      // The worker's filter counts candidates that arrive one by one; the answer's text contains none.
+      // The worker's filter counts only candidates that arrive one by one, so the candidates are removed from the
+      // answer.
       const answer = (connection.localDescription?.sdp ?? '').replace(/a=candidate:.*\r\n/g, '');
       window.tellWorker({ type: 'answer', sdp: answer });
       for (const waiting of early) await connection.addIceCandidate(waiting);

@@ -15,7 +15,7 @@ import { clientFrame, RawSocket } from '../fleet/raw-socket.ts';
 import { MESSAGES_EACH, makeNegotiation } from '../media/negotiation.ts';
 import type { RelayFigures, RelayJob, RelaySide } from './relay.ts';
 
-/** Pairs that open at once; one address may have ten unfinished viewer handshakes. */
+/** Pairs that open at the same time; the service allows ten unfinished viewer handshakes per address. */
 const AT_ONCE = 8;
 /**
  * Negotiations of a pair, one after the other. A viewer may send 200 messages at once, and sends nine in each
@@ -24,7 +24,7 @@ const AT_ONCE = 8;
 const NEGOTIATIONS = 20;
 const RUN_LIMIT_MS = 60_000;
 
-/** A message as one end sends it and as the other end must receive it. */
+/** A message: the text that one end sends, and the text that the other end must receive. */
 interface Passage {
   sent: string;
   received: string;
@@ -108,7 +108,7 @@ interface Heard {
   msg: { type: string };
 }
 
-/** Waits until a message arrives that the predicate accepts. */
+/** Waits for a message that the predicate accepts. */
 function heard(socket: RawSocket, isIt: (message: Heard) => boolean): Promise<Heard> {
   return new Promise((resolve, reject) => {
     socket.onClose = (why) => reject(new Error(why));
@@ -143,7 +143,7 @@ async function openAgent(url: string, nodeName: string, session_id: string): Pro
   return socket;
 }
 
-/** @returns conn: the number by which the agent knows this socket */
+/** @returns conn: the agent's number for this socket */
 async function openViewer(
   url: string,
   sessionId: string,
@@ -201,7 +201,7 @@ async function open({ side, url }: RelayJob & { kind: 'open' }): Promise<void> {
 }
 
 /**
- * Runs one negotiation after the other. All messages of an end's turn are sent in one write.
+ * Runs one negotiation after the other. An end sends all messages of one step in one write.
  * @throws when a message differs from the expected one by a byte
  */
 function converse(pair: Pair, scripts: readonly Script[]): Promise<void> {

@@ -2,8 +2,8 @@
  * relay: 200 viewers and the agents of their sessions negotiate through the service, 20 times each: an offer, an answer
  * and the candidates of both ends, every message compared byte by byte. The references are a bare ws server that
  * forwards the bytes unchanged, and the signaling server of PeerJS with the same messages in its own envelope. A viewer
- * may send 200 messages at once and 50 a second after that. A round stays below 200, and uses as many sockets as are
- * needed to keep the server's core busy.
+ * may send 200 messages at once and 50 a second after that. A round stays below 200 messages per viewer, and uses
+ * enough sockets to keep the server's core busy.
  */
 
 import { cpuMs } from '../api/load.ts';

@@ -21,7 +21,7 @@ function keepSamples(): { file: string; remove(): void } {
 /** The program that handles samples like the service, but with plain SQL. */
 export interface PlainRows {
   readonly pid: number;
-  /** URL of a bare route that answers the rows of a window: ?session=…&from=…&to=…, ms. */
+  /** URL of a bare route that returns the rows of a window: ?session=…&from=…&to=…, times in ms. */
   readonly url: string;
   /**
    * Inserts each row separately as it arrives, for the given time.

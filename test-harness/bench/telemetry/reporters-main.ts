@@ -1,6 +1,6 @@
 /**
  * Agents and pages of a fleet in one process: reads one job a line from standard input and answers each with one line.
- * Arguments: a file with the fleet as large-fleet-main prints it, and one with samples.
+ * Arguments: a file with the fleet as large-fleet-main prints it, and a file with samples.
  */
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -12,7 +12,7 @@ import type { SamplesFile } from './samples.ts';
 
 export type ReportersJob =
   | { kind: 'connect'; url: string }
-  /** Meanwhile another person lists apps ten times a second. */
+  /** During the reports another person lists apps ten times a second. */
   | { kind: 'report'; seconds: number; telemetry: boolean }
   | { kind: 'drop' };
 
@@ -21,7 +21,7 @@ export interface ReportersFigures {
   samples: number;
   /** Refused or failed requests. */
   wrong: number;
-  /** Milliseconds of each request for apps. */
+  /** Duration of each request for apps, in milliseconds. */
   others: number[];
 }
 
@@ -74,7 +74,7 @@ const at = (list: readonly object[], n: number) => list[n % list.length] as obje
 
 /**
  * Sends one session's reports of a period.
- * @returns whether everything was accepted
+ * @returns true: the server accepted all reports
  */
 async function tell({ id, token, agent }: (typeof reporting)[number], n: number): Promise<boolean> {
   const nowMs = Date.now();

@@ -1,9 +1,10 @@
 /**
  * telemetry: 200 sessions of 40 hosts report at full rate to one control plane, compared with a program that inserts
  * the same rows one by one at the same rate. An agent sends a sample every five seconds; a page posts five samples
- * every five seconds and its clock every minute, as in the product. The figure is the added CPU: the CPU in a time with
- * reports minus the CPU in an equally long time right before, in which the same agents send only heartbeats. On
- * Postgres the processes of the database count as well. Another person lists apps ten times a second all the time.
+ * every five seconds and its clock every minute, as in the product. The figure is the added CPU time: the CPU time of a
+ * window with reports, minus that of an equally long window right before, in which the same agents send only
+ * heartbeats. On Postgres the processes of the database count as well. In both windows another person lists apps ten
+ * times a second.
  */
 import type { Dialect } from '../api/large-instance.ts';
 import type { FleetInstance } from '../fleet/fleet-instance.ts';
@@ -16,7 +17,7 @@ const FLEET = { hosts: 40, sessionsEach: 5 };
 const WINDOW_SECONDS = 15;
 const CPU_MARK = 2;
 const OTHERS_MARK = 2;
-/** Reports are written once a second. */
+/** Longer than the interval of one second at which the service writes reports. */
 const WRITTEN_MS = 2_000;
 
 /** @returns exit status: the worst of all figures */

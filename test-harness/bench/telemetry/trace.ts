@@ -1,8 +1,8 @@
 /**
  * trace: two hours of one session, read through its traces, compared with a bare route that reads the same rows by
- * plain SQL and answers them as JSON. A read covers ten minutes at most, so two hours are twelve reads, one after the
- * other; each of 20 sessions has two hours of samples in the table. Also measures the time of one verdict over ten
- * minutes.
+ * plain SQL and returns them as JSON. A read covers at most ten minutes, so two hours need twelve reads, one after the
+ * other. The table contains two hours of samples of each of 20 sessions. The bench also measures the time of one
+ * verdict over ten minutes.
  */
 import { Agent as HttpAgent, request } from 'undici';
 import type { Dialect } from '../api/large-instance.ts';
@@ -14,7 +14,7 @@ const FLEET = { hosts: 4, sessionsEach: 5 };
 const HOURS = 2;
 const WINDOW_MS = 10 * 60_000;
 const WINDOWS = (HOURS * 3_600_000) / WINDOW_MS;
-/** Samples: a page's every second, a host's every five seconds. */
+/** Number of samples. A page sends a sample every second, and a host every five seconds. */
 const SAMPLES = { 'client.fps': HOURS * 3_600, 'encoder.fps': (HOURS * 3_600) / 5 } as const;
 const REPEATS = 5;
 interface Window {

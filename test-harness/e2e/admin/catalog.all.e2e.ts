@@ -134,8 +134,8 @@ describe('an administrator', () => {
     await page.getByLabel('Description').fill('Nothing much');
     await press('Save changes');
     await shows('Made by hand was saved');
-    // Everybody has a grant, so grace loses nothing with her own one; without the grant for everybody the others lose
-    // it.
+    // A grant for everybody exists. After a personal grant for grace, only the others lose the app when the grant for
+    // everybody is removed.
     await press('Give to a person');
     await dialog().getByRole('button', { name: 'Give to grace' }).click();
     await page.keyboard.press('Escape');
@@ -277,7 +277,8 @@ describe('an administrator', () => {
     await press('Store it');
     await shows('SteamGridDB API key was stored');
 
-    // No test contacts that service, so the test answers for it. The page's policy must allow the small picture.
+    // No test contacts SteamGridDB, so the test answers in its place. The page's content security policy must allow the
+    // small picture.
     const thumb_data = `data:image/png;base64,${(await page.screenshot({ clip: { x: 0, y: 0, width: 20, height: 30 } })).toString('base64')}`;
     const candidates = [{ ref: '4711', name: 'Quest of the hall', thumb_url: null, thumb_data }];
     await page.route('**/artwork/search', (route) => route.fulfill({ json: { candidates } }));
@@ -327,7 +328,7 @@ describe('an administrator', () => {
     await ask('POST', '/v1/apps', body);
     await open('/admin/library');
     await press('Give to me alone');
-    // grace
+    // 1 person: grace.
     await dialog()
       .getByText('It disappears from the library of 1 person. Running sessions continue.')
       .waitFor();
@@ -351,7 +352,7 @@ describe('an administrator', () => {
   });
 
   test('adds a note to a session, saves its last minute and stops it', async () => {
-    // Only the fake host may get the session.
+    // The real host is drained, so that the fake host gets the session.
     const { items } = await ask('GET', '/v1/hosts');
     const real = items.find((host: { node_name: string }) => host.node_name !== 'far-away').id;
     await ask('POST', `/v1/hosts/${real}/drain`, {});

@@ -35,11 +35,11 @@ describe('an administrator', () => {
       nodeName: 'far-away',
       credential: { token: enrollment.body.token },
       capacity: gpuCapacity(2),
-      // The test sends the heartbeats.
+      // No automatic heartbeats: the test sends them.
       heartbeatMs: 0,
     });
     await fake.connect();
-    // Only the real host may get sessions.
+    // The fake host is drained, so that the real host gets all sessions.
     await person.call('POST', `/v1/hosts/${fake.hostId}/drain`, {});
     await person.call('POST', '/v1/admin/runtime-presets', { name: 'Taken' });
     relay = await TcpRelay.to(new URL(stack.httpsUrl));
@@ -168,7 +168,7 @@ describe('an administrator', () => {
     await page.locator('form').filter({ has: field }).locator('button[type=submit]').click();
   }
 
-  /** The field has the focus, is in view, and names its message as its description. */
+  /** Checks that the field has the focus, is in view, and names its message as its description. */
   async function expectTold(field: Locator, words = /./): Promise<void> {
     const told = () =>
       field.evaluate((node) => {
@@ -269,11 +269,11 @@ describe('an administrator', () => {
       await page.getByRole('heading', { level: 1 }).first().waitFor();
       const notice = page.getByRole('status');
       const slow = notice.getByText('The server takes long to answer.');
-      // Silent: connections stay open, and no answer arrives.
+      // Connections stay open, but no answer arrives.
       relay.mode = 'stall';
       await slow.waitFor({ timeout: 20_000 });
       relay.mode = 'pass';
-      // Answers that were lost meanwhile are missing in the parts.
+      // The relay discarded data while it stalled, so the open connections cannot be used any more.
       relay.cut();
       await slow.waitFor({ state: 'detached', timeout: 20_000 });
 

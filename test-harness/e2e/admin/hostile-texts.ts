@@ -139,7 +139,7 @@ export async function runLauncher(
     error: PAYLOAD,
     entries: [
       { external_id: '440', name: PAYLOAD, ...found },
-      // A tool of the launcher, which is never published.
+      // A tool of the launcher. Tools are never published.
       { external_id: '228980', name: PAYLOAD, ...found },
     ],
   });

@@ -113,7 +113,7 @@ describe('an administrator', () => {
   });
 
   test('finds a person’s home and deletes it, but not while it is used', async () => {
-    // Only the real host may get the session.
+    // The fake host is drained, so that the real host gets the session.
     await person.call('POST', `/v1/hosts/${fake.hostId}/drain`, {});
     const app = await person.app(
       'Writer',
@@ -190,7 +190,7 @@ describe('an administrator', () => {
       const phone = await other.newPage();
       await phone.goto(link);
       await phone.getByLabel('New password', { exact: true }).fill('password1234');
-      // The link is neither in the URL nor in the history.
+      // The page has removed the link's token from the URL, so the history does not contain the token.
       expect(phone.url()).toMatch(/\/reset$/);
       await phone.getByRole('button', { name: 'Set the password' }).click();
       await phone.getByText(/^Too common, or it contains your name/).waitFor();

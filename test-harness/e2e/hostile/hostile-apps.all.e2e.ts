@@ -33,13 +33,16 @@ const LONG = process.env.FOOTLIGHT_LONG === '1';
 const GREED_MS = LONG ? 30_000 : 2_000;
 const HEALTH_LIMIT_MS = 1_000;
 const FRAME_SHARE = 0.8;
-/** It keeps at most a MiB of an app's log; the rest is garbage that is not collected yet. */
+/**
+ * Allowed growth of the agent's memory. The agent stores at most one MiB of an app's log; the rest of the growth is
+ * garbage that V8 has not collected yet.
+ */
 const AGENT_GROWTH_MIB = 100;
 
-/** Each starts when the session counts as running, and uses as much as it can get. */
+/** Each program starts when the session counts as running, and uses as much of one resource as possible. */
 const GREEDY = {
-  // Each is a separate kernel session, because the scheduler would otherwise give all of them the time of one
-  // (sched(7)).
+  // Each process starts a separate kernel session. Otherwise the scheduler would give all of them together the CPU time
+  // of one session (sched(7)).
   'forks without end':
     'import os\nwhile True:\n  try:\n    if os.fork() == 0: os.setsid()\n  except OSError: pass',
   'writes its log without end': 'import os\nwhile True: os.write(1, b"spew" * 16384)',
@@ -49,7 +52,7 @@ const GREEDY = {
   'takes all memory': 'held = []\nwhile True: held.append(bytearray(16 << 20))',
 };
 
-/** The same for an image that has perl and no Python. */
+/** The same programs for an image that contains perl but not Python. */
 const GREEDY_IN_CONTAINERS: Record<keyof typeof GREEDY, string> = {
   'forks without end': 'use POSIX; while (1) { my $p = fork; POSIX::setsid() if defined $p && $p == 0 }',
   'writes its log without end': 'my $spew = q(spew) x 16384; while (1) { syswrite STDOUT, $spew }',
@@ -64,7 +67,7 @@ const GREEDY_IN_CONTAINERS: Record<keyof typeof GREEDY, string> = {
 const CONTAINERS = LONG && noRealPodman() === null;
 
 const INPUT_NODES = '/dev/input';
-/** Without a number at the end, so that no program mistakes it for a device made by the kernel. */
+/** The name has no number at its end, so that no program mistakes the file for a device of the kernel. */
 const INPUT_NODE = path.join(INPUT_NODES, 'event-of-the-host');
 
 /**
@@ -74,7 +77,7 @@ const INPUT_NODE = path.join(INPUT_NODES, 'event-of-the-host');
 function plantInputDevice(): () => void {
   const isNew = !existsSync(INPUT_NODES);
   mkdirSync(INPUT_NODES, { recursive: true, mode: 0o755 });
-  // A killed run leaves it behind.
+  // A killed test run does not remove the device node.
   rmSync(INPUT_NODE, { force: true });
   execFileSync('mknod', ['--mode=0660', INPUT_NODE, 'c', '1', '3']);
   const [, gid] = /^input:[^:]*:(\d+):/m.exec(readFileSync('/etc/group', 'utf8')) ?? [];
@@ -86,7 +89,7 @@ describe.runIf(process.getuid?.() === 0)('a hostile app, with its own user', () 
   let stack: Stack;
   let sessions: PersonSessions;
   let victim: { id: string; viewer: FakeViewer };
-  /** Frames of the victim within GREED_MS while no other session runs; measured in the long form. */
+  /** Number of the victim's frames within GREED_MS while no other session runs. Only the long form measures it. */
   let quiet = 0;
   const fixture = (name: string) => path.join(stack.directory, 'apps', name);
   let podman: RealPodman | null = null;
@@ -116,7 +119,7 @@ describe.runIf(process.getuid?.() === 0)('a hostile app, with its own user', () 
       },
     });
     copyFileSync(path.join(import.meta.dirname, 'neighbour.py'), fixture('neighbour.py'));
-    // A claimed instance has no setup token any more; for the drill a new one is written to the same place.
+    // A claimed instance has no setup token, so the test writes the token back to its place for the attack.
     const token = stack.setupToken();
     sessions = new PersonSessions(stack, (await stack.claim()).token);
     writeFileSync(path.join(stack.directory, 'control', 'setup-token'), token, { mode: 0o600 });
@@ -222,7 +225,7 @@ describe.runIf(process.getuid?.() === 0)('a hostile app, with its own user', () 
     },
   );
 
-  /** Launches a greedy app, and watches its neighbour and the agent meanwhile. */
+  /** Launches a greedy app, and watches the victim's session and the agent while the app runs. */
   async function isBeside(app: string, greed: { begin: () => void; isAtWork: () => boolean }): Promise<void> {
     const before = residentMib(stack.agent.pid);
     const { id } = await sessions.launch(app);

@@ -13,14 +13,14 @@ const STORM_SECS = LONG ? 60 : 6;
 const HEALTH_LIMIT_MS = 1_000;
 /** A user id that this machine does not use. */
 const ORDINARY_UID = 71_300;
-/** docs/limits.md lists these as open: "Not as root, between sessions". */
+/** Attacks that docs/limits.md lists as possible, under "Not as root, between sessions". */
 const NOT_HELD_BY_ORDINARY_USERS = [
   ...['environment of', 'descriptors of', 'memory of', 'signal to', 'ptrace of', 'shared memory of'],
   ...['xauthority', 'record.json', 'node.json', 'sound'],
 ];
 const GRACE = { email: 'grace@example.org', username: 'grace', password: 'a-long-enough-pass-phrase' };
 
-// Two sessions of different people on one host: one is in use, the other attacks it.
+// Two sessions of different people on one host: a person uses the first session, and the second session attacks it.
 describe.runIf(process.getuid?.() === 0).each([
   { name: 'root', uid: undefined },
   { name: 'an ordinary user', uid: ORDINARY_UID },
@@ -28,7 +28,7 @@ describe.runIf(process.getuid?.() === 0).each([
   let stack: Stack;
   /** The administrator's session, which is attacked. */
   let own: PersonSessions;
-  /** The attacker's. */
+  /** The attacker's sessions. */
   let others: PersonSessions;
   let victim: { id: string; viewer: FakeViewer };
   const fixture = (name: string) => path.join(stack.directory, 'apps', name);
@@ -70,7 +70,7 @@ describe.runIf(process.getuid?.() === 0).each([
     return new Map(entries.map((entry) => [entry.split('=')[0] ?? '', entry.slice(entry.indexOf('=') + 1)]));
   }
 
-  /** Presses a key until the field that reacts to keys shows another colour. */
+  /** Presses a key repeatedly until the field that reacts to keys changes its colour. */
   async function keyArrives(): Promise<void> {
     const before = fieldColour(await victim.viewer.picture());
     victim.viewer.input.press('KeyA');
@@ -97,7 +97,8 @@ describe.runIf(process.getuid?.() === 0).each([
     const app = await own.app('Storm', [PYTHON, fixture('storm.py')], {
       TARGETS: JSON.stringify(targets),
       SECONDS: String(STORM_SECS),
-      // With the host's network the attempt would leave the machine; docs/limits.md lists this case as open.
+      // An agent that does not run as root gives apps the host's network, so the attempt would leave the machine.
+      // docs/limits.md lists this case as open.
       METADATA: uid === undefined ? 'closed' : '',
     });
     const { id } = await others.launch(app);
@@ -120,7 +121,7 @@ describe.runIf(process.getuid?.() === 0).each([
     // Attacks that are not in the list must fail, whatever user the agent has.
     expect(uid === undefined ? [] : NOT_HELD_BY_ORDINARY_USERS).toEqual(expect.arrayContaining(got));
     expect(told.at(-1)).toMatch(/^attempts \d{2,}$/);
-    // One of the two must hold, depending on the network that this host gives its apps.
+    // Exactly one of two results is correct, depending on the network that this host gives its apps.
     expect(told.filter((line) => line.startsWith('MET'))).toBeOneOf([
       ['MET loopback is that of the host', 'MET the name of the display is held'],
       ['MET loopback is its own', 'MET the name of the display is free here'],
@@ -145,7 +146,8 @@ describe.runIf(process.getuid?.() === 0).each([
     await own.reaches(next.id, 'app presented');
     await keyArrives();
     expect(existsSync(path.join(loot, 'clients'))).toBe(false);
-    // With the host's network the session is ended; with its own network it only used names that no other session sees.
+    // With the host's network the agent ends the attacker's session. With a separate network the session only used
+    // names that no other session can see.
     const end = await others.read(hostile.id);
     if (end.state === 'failed') expect(end.failure_code).toBe('display_name_taken');
     else await others.stop(hostile.id);

@@ -41,7 +41,7 @@ describe('the library, like a console’s', () => {
   });
 
   const open = async () => {
-    // As in a new tab: a tab stores its filter and focus.
+    // Simulates a new tab, because a tab stores its filter and its focus.
     await page.evaluate(() => sessionStorage.clear()).catch(() => {});
     await page.goto(`${stack.httpsUrl}/app`);
     await page.getByRole('region', { name: 'All apps' }).waitFor();
@@ -88,7 +88,7 @@ describe('the library, like a console’s', () => {
     const unmarked = page.waitForResponse((answer) => answer.request().method() === 'DELETE');
     await page.keyboard.press('f');
     await page.getByRole('region', { name: 'Favourites' }).waitFor({ state: 'detached' });
-    // The next document asks for the favourites.
+    // The deletion must end before the next page requests the favourites.
     await unmarked;
   });
 
@@ -107,7 +107,7 @@ describe('the library, like a console’s', () => {
     expect(await accessibilityProblems(page)).toEqual([]);
     await pressPad(page, PAD.triangle);
     await star.first().waitFor({ state: 'detached' });
-    // The menu of the header opens by its button and closes by the other one.
+    // The button "options" opens the menu of the header, and the button "circle" closes the menu.
     await pressPad(page, PAD.options);
     await page.getByText('Appearance').waitFor();
     await page.getByRole('button', { name: /account and appearance/ }).focus();

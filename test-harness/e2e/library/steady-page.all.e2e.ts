@@ -27,13 +27,13 @@ const PATHS: Readonly<Record<Asked, RegExp>> = {
   highlights: /\/v1\/me\/highlights/,
 };
 
-/** All orders with --long; otherwise one for each visit in each window, so that every order is used once. */
+/** All orders with --long. Otherwise each visit in each window uses one order, and together they use every order. */
 function ordersOf(window: (typeof WINDOWS)[number][0], visit: 'first' | 'later') {
   const turn = WINDOWS.findIndex(([name]) => name === window) + (visit === 'first' ? 0 : 1);
   return LONG ? ORDERS : ORDERS.slice(turn % ORDERS.length).slice(0, 1);
 }
 
-/** Sums the layout shifts of the page that no input caused, from its start. */
+/** Sums all layout shifts since the start of the page, except those that input caused. */
 async function countShifts(page: Page): Promise<void> {
   await page.addInitScript(() => {
     const shifts: { value: number; moved: string }[] = [];
@@ -92,7 +92,7 @@ describe('the library does not move while it loads', () => {
     const bea = { email: 'bea@example.org', password: 'a-long-enough-pass-phrase' };
     await call('', 'POST', '/v1/auth/register', { ...bea, username: 'bea' });
     tokens.few = (await call('', 'POST', '/v1/auth/login', { ...bea, device_key: 'bea' })).access_token;
-    // A favourite on the last page, a recently used app on another, and a running one.
+    // The person gets a favourite on the last page, a recently used app on another page, and a running app.
     const last = (await call(tokens.many, 'GET', '/v1/admin/apps?q=App%200490')).items[0].id;
     await call(tokens.many, 'PUT', `/v1/me/favourites/${last}`);
     const used = (await call(tokens.many, 'GET', '/v1/admin/apps?q=App%200300')).items[0].id;
@@ -140,7 +140,7 @@ describe('the library does not move while it loads', () => {
             }, visit === 'first');
             const held = new Map<Asked, () => void>();
             const hold = (name: Asked) => (route: Route) => {
-              // Later pages and repeated requests are answered at once.
+              // Only the first request of each kind is delayed; later pages and repeated requests continue immediately.
               if (held.has(name)) return route.continue();
               return new Promise<void>((resolve) => {
                 held.set(name, () => {

@@ -6,8 +6,8 @@ import { eventually } from '../../src/stack/program.ts';
 import { PersonSessions } from '../../src/stack/sessions.ts';
 import { type Stack, startStack } from '../../src/stack/stack.ts';
 
-// Debian's Firefox plays H.264 in files but not in WebRTC, for which it would have to download a plug-in. It decodes
-// AV1; only tests have an AV1 encoder that needs no GPU.
+// Debian's Firefox plays H.264 in files but not in WebRTC, because WebRTC needs a plug-in that Firefox would download.
+// It decodes AV1, so the test uses an AV1 encoder without a GPU, which only tests have.
 
 /** A terminal, black on white, whose program records its input. */
 const TERMINAL = `exec xterm -u8 -bg white -e /bin/sh -c 'stty raw -echo; exec cat >"$HOME/typed"'`;

@@ -17,13 +17,13 @@ const SIZES = [
 ] as const;
 const SCHEMES = ['dark', 'light'] as const;
 const DESK = { width: 1366, height: 768 };
-/** FOOTLIGHT_UPDATE_IMAGES=1 stores a picture of each state, size and scheme there. */
+/** FOOTLIGHT_UPDATE_IMAGES=1 stores a picture of each state, size and scheme in this folder. */
 const pictures = path.resolve(import.meta.dirname, '../../../test-results/people');
 const draws = process.env.FOOTLIGHT_UPDATE_IMAGES === '1';
 const LONG = 'Donaudampfschifffahrtsgesellschaftskapitän und die lange Reise nach Süden';
 const DESCRIPTION = 'One line about it.';
 
-/** The fullest state of each page. The others are tested with --long. */
+/** The fullest state of each page. Only --long tests the other states. */
 const FULLEST: ReadonlySet<string> = new Set([
   'setup wrong',
   'register closed',
@@ -56,7 +56,7 @@ describe('the users’ pages, in each state', () => {
   let account: { token: string; email: string; password: string };
   let ended: Record<string, unknown>;
   let live: Record<string, unknown>;
-  /** Texts on the pages that do not come from the pages. */
+  /** Texts that the pages show but that are data, so they have no translation. */
   const data = [
     LONG,
     DESCRIPTION,
@@ -123,7 +123,7 @@ describe('the users’ pages, in each state', () => {
       // A tall window, because tiles out of view keep the colours of the other scheme until they are rendered.
       await page.setViewportSize({ width: DESK.width, height: 3000 });
       await frames(3);
-      // The schemes have the same elements.
+      // Both schemes show the same elements, so the second scheme is only checked for its colours.
       const found = await accessibilityProblems(page, scheme === SCHEMES[0] ? undefined : COLOUR_RULES);
       problems.push(...found.map((problem) => `${state}, ${scheme}: ${problem}`));
       await page.setViewportSize(DESK);
@@ -256,7 +256,7 @@ describe('the users’ pages, in each state', () => {
         localStorage.setItem('service.auth.token', value);
         localStorage.setItem('service.auth.expires_at', new Date(Date.now() + 3_600_000).toISOString());
       }, account.token);
-      // Reads the signed-in person, for the menu.
+      // The login page reads the signed-in person, whose name the menu shows.
       await page.goto(`${stack.httpsUrl}/login`);
       await page.waitForURL('**/app');
       const { email, password } = account;

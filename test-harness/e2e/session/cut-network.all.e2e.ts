@@ -79,7 +79,7 @@ describe.runIf(process.getuid?.() === 0)('a network that stops passing packets',
       await says().waitFor({ state: 'hidden' });
       if (LONG) expect(backMs).toBeLessThanOrEqual(BACK_MS);
 
-      // Input reaches the app again.
+      // A key must reach the app again.
       const [before] = await coloursAt(page, [[0.25, 0.85]]);
       await page.keyboard.press('KeyA');
       await eventually('a key arrives', 20_000, async () => {

@@ -59,13 +59,13 @@ describe.runIf(process.getuid?.() === 0)('a control plane that answers badly', (
 
   function spoil(fault: (typeof FAULTS)[number]): void {
     front.mode = fault;
-    // A server that is away leaves no connection behind.
+    // When a server stops, its open connections close as well.
     if (fault === 'gone') front.cut();
   }
 
   const notice = (words: string) => page.getByRole('status').filter({ hasText: words });
 
-  /** The page shows the problem, and recovers soon after the server does. */
+  /** Checks that the page shows the problem, and that it recovers soon after the server. */
   async function expectRecovery(
     name: string,
     fault: (typeof FAULTS)[number],
@@ -74,7 +74,7 @@ describe.runIf(process.getuid?.() === 0)('a control plane that answers badly', (
     await notice(SAYS[fault]).waitFor({ timeout: 20_000 });
     await page.screenshot({ path: path.join(images, `${name}-${fault}.png`) });
     front.mode = 'pass';
-    // The page gives up a call that hangs after 20 s; a server that is back has closed such calls.
+    // The page would wait 20 s for an unanswered call. A restarted server closes the connections of such calls at once.
     if (fault === 'silent') front.cut();
     await isWell();
     await notice(SAYS[fault]).waitFor({ state: 'hidden', timeout: 20_000 });
@@ -105,7 +105,7 @@ describe.runIf(process.getuid?.() === 0)('a control plane that answers badly', (
     await page.screenshot({ path: path.join(images, `login-${fault}.png`) });
     front.mode = 'pass';
     if (fault === 'silent') front.cut();
-    // A browser repeats a request by itself if its connection broke before an answer began.
+    // A browser repeats a request automatically if its connection broke before the answer began.
     const isIn = () => new URL(page.url()).pathname === '/app';
     const refused = page.getByRole('alert');
     await eventually(

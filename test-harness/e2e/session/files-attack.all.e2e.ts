@@ -27,7 +27,7 @@ const MIB = 1024 * 1024;
 const SECRET = 'what no viewer may read';
 /** Characters that end a line, or change the direction of the following text. */
 const TURNED = 'invoice\u202egpj.exe';
-/** An app whose script does what a test requests, with its own user and in its own home. */
+/** An app whose script executes the actions that a test requests, as the session's user and in the session's home. */
 const APP = `
 mkdir -p many Uploads
 mkfifo pipe
@@ -93,7 +93,8 @@ describe.runIf(process.getuid?.() === 0)('a hostile viewer and a hostile app at 
   let nextId = 1;
 
   beforeAll(async () => {
-    // The app can access and read it, so only the agent's checks protect it from a viewer.
+    // A folder outside the home that the app can read and write. Only the agent's checks protect the folder from a
+    // viewer.
     outside = mkdtempSync('/srv/footlight-outside-');
     execFileSync('chmod', ['0777', outside]);
     writeFileSync(path.join(outside, 'secret'), SECRET, { mode: 0o666 });
@@ -190,7 +191,7 @@ describe.runIf(process.getuid?.() === 0)('a hostile viewer and a hostile app at 
     const all = await answers();
     return ids.map((each) => all.findLast((answer) => answer.id === each));
   };
-  /** The last answer to each message. */
+  /** Sends messages, and returns the last answer to each message. */
   async function ask(...messages: object[]): Promise<(AgentFiles | undefined)[]> {
     const numbered = messages.map((message) => ({ id: nextId++, ...message }));
     await send(numbered);
@@ -201,7 +202,7 @@ describe.runIf(process.getuid?.() === 0)('a hostile viewer and a hostile app at 
     });
   }
   /**
-   * Begins a put and sends a part of the file.
+   * Begins an upload and sends a part of the file.
    * @returns its number
    */
   async function putHalf(name: string, size = 8 * MIB, part = 3 * MIB): Promise<number> {
@@ -224,7 +225,7 @@ describe.runIf(process.getuid?.() === 0)('a hostile viewer and a hostile app at 
   const leavesNothing = (what: string) =>
     eventually(`no part after ${what}`, 20_000, async () => parts().length === 0 || null);
 
-  /** Nothing outside the home was changed or read. */
+  /** Checks that no file outside the home was changed or read. */
   async function expectOutsideIntact(): Promise<void> {
     expect(readdirSync(outside).sort()).toEqual(['empty', 'secret']);
     expect(readdirSync(path.join(outside, 'empty'))).toEqual([]);
@@ -268,7 +269,8 @@ describe.runIf(process.getuid?.() === 0)('a hostile viewer and a hostile app at 
     );
     for (const answer of [got, listed, deleted]) expect(answer, name).toMatchObject({ type: 'failed' });
     expect(lstatSync(home).mtimeMs).toBe(before);
-    // A link counts as a taken name, so a file with a number may be next to it; all other names are refused.
+    // The agent treats a link as an existing file, so it may store the upload under the name with a number added. All
+    // other names must be refused.
     const [put] = await ask({ type: 'put', path: name, size: 1 });
     if (put?.type === 'ready') await send([{ type: 'cancel', id: put.id }]);
     if (!['link-to-file', 'link-to-folder', 'loop'].includes(name))

@@ -112,7 +112,7 @@ describe.runIf(process.getuid?.() === 0)('files of a session', () => {
       expect(readFileSync(arrived).equals(readFileSync(file)), file).toBe(true);
       expect(statSync(arrived).uid).toBe(statSync(path.join(home, 'note.txt')).uid);
     }
-    // The picture did not stop.
+    // The transfer must not stop the picture.
     const before = await framesShown(page);
     await eventually('further frames', PATIENCE_MS, async () => (await framesShown(page)) >= before || null);
   });

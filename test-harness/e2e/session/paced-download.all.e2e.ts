@@ -14,13 +14,13 @@ declare global {
   }
 }
 
-/** The path has a queue of 60 kB, which is 60 ms. */
+/** The path has a queue of 60 kB, which takes 60 ms at this rate. */
 const PATH_KBPS = 8_000;
 const PICTURE_KBPS = 3_000;
 const FILE_BYTES = LONG ? 6_000_000 : 1_000_000;
 /**
- * Largest additional delay for half of the pictures: a tenth of the queue. A file without rate limit adds more than 25
- * ms.
+ * Largest additional delay for half of the pictures: a tenth of the queue. A download without rate limit adds more than
+ * 25 ms.
  */
 const MEDIAN_MORE_MS = 12;
 /** Makes the file, then draws a picture that changes completely in each frame. */

@@ -7,11 +7,14 @@ import { eventually } from '../../src/stack/program.ts';
 /** Time limits are judged only under `scripts/test --long paced-upload`. */
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 
-/** A typical home line, whose queue of 60 kB is 240 ms. */
+/** Upload rate of a typical home connection. Its queue of 60 kB takes 240 ms at this rate. */
 const UP_KBPS = 2_000;
 const FILE_BYTES = LONG ? 4_000_000 : 1_000_000;
 const CLICKS = 24;
-/** For half of the clicks a file without rate limit adds 550 ms, and one with it 7 ms (docs/benches.md). */
+/**
+ * Largest additional median delay. An upload without rate limit adds 550 ms, and one with the limit adds 7 ms
+ * (docs/benches.md).
+ */
 const MEDIAN_MORE_MS = 100;
 
 describe.runIf(process.getuid?.() === 0)('an upload on the same line as the input', () => {

@@ -96,7 +96,7 @@ describe.runIf(process.getuid?.() === 0)('the controls of a session', () => {
     await open();
     await openBar();
     await bar().getByRole('button', { name: 'Keyboard DE; type text or keys' }).waitFor();
-    // A control without text has a tooltip, which its button does not clip.
+    // A control without text has a tooltip; the test checks that the button does not clip it.
     const relaunch = bar().getByRole('button', { name: 'Relaunch with another quality' });
     await relaunch.hover();
     const tip = await relaunch.evaluate((node) => [

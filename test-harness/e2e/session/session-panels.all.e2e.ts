@@ -131,7 +131,7 @@ describe.runIf(process.getuid?.() === 0)('the panels of a session’s bar', () =
     await photograph('stats-graph');
     await press(/^Quality/);
     await expect.poll(() => panel.getByRole('figure').count()).toBe(8);
-    // A press in the picture changes it.
+    // A click in the picture changes the picture.
     await page.mouse.click(1200, 600);
     await page.keyboard.press('KeyX');
     const parts = panel.locator('dl').first();
@@ -221,7 +221,7 @@ describe.runIf(process.getuid?.() === 0)('the panels of a session’s bar', () =
     await expectAccessible('the choice of a quality');
     await photograph('relaunch');
     await choice.click();
-    // The first attempt is refused, as if another person had taken the place meanwhile.
+    // The first attempt is refused, as if another person had taken the free slot.
     let refusals = 1;
     await page.route('**/v1/sessions', async (route) => {
       if (route.request().method() !== 'POST' || refusals-- <= 0) return route.fallback();

@@ -91,7 +91,7 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
       row: Number(row),
       down: end === 'M',
     }));
-  /** Buttons without the moves. */
+  /** Presses of buttons and turns of the wheel, without moves. */
   const presses = () => mice().filter(({ button }) => button < 32 || button >= 64);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: as above
   const typed = () => news().replace(/\x1b\[<[\d;]+[Mm]/g, '');
@@ -106,7 +106,7 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
       const [w, h] = [video.videoWidth * scale, video.videoHeight * scale];
       return { left: left + (width - w) / 2, top: top + (height - h) / 2, width: w, height: h };
     });
-  /** The point of the page over a point of the picture. */
+  /** Converts a point of the picture to a point of the page. */
   const at = async (x: number, y: number): Promise<[number, number]> => {
     const { left, top, width, height } = await picture();
     return [left + x * width, top + y * height];
@@ -116,7 +116,7 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
   /** Opens the bar by a long press, or by the handle if the app gets long presses. */
   async function openBar(): Promise<void> {
     const handle = page.getByRole('button', { name: 'Show the controls' });
-    // A bar that is still open from the start may hide before it can be used; a new one stays for four seconds.
+    // A bar that was already open may hide before the test uses it. A newly opened bar stays for four seconds.
     await bar().waitFor({ state: 'hidden' });
     if (await handle.isVisible()) await handle.tap();
     else {
@@ -134,7 +134,7 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
     for (const name of names) await dialog.getByRole('button', { name, exact: true }).tap();
     await dialog.getByRole('button', { name: 'Close' }).tap();
     await dialog.waitFor({ state: 'hidden' });
-    // The next press on the picture closes the bar; it would be a press for the app.
+    // The bar must be hidden first: while it is open, a press on the picture only closes the bar.
     await bar().waitFor({ state: 'hidden' });
   }
 
@@ -201,7 +201,8 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
     await choose('Touch pad');
     await page.getByRole('button', { name: 'Show the controls' }).waitFor();
     forget();
-    // Anywhere on the page: the pointer starts in the middle of the picture.
+    // A drag works anywhere on the page, because the touch pad moves a pointer that starts in the middle of the
+    // picture.
     await fingers.drag([[300, 700]], [[270, 700]], 6);
     await fingers.up();
     await fingers.tap([100, 100]);
@@ -225,7 +226,7 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
       ],
     );
     await fingers.up();
-    // The content follows the fingers upwards: the wheel turns down.
+    // The content must follow the fingers upwards, so the wheel must turn down.
     await expect.poll(() => presses().some(({ button }) => button === 65), { timeout: 20_000 }).toBe(true);
     expect(presses().some(({ button }) => button === 64)).toBe(false);
     forget();
@@ -275,13 +276,13 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
     await fingers.insert('c');
     await keys.getByRole('button', { name: 'Up' }).tap();
     await expect.poll(typed, { timeout: 20_000 }).toBe('\x03\x1b[A');
-    // A tap in the app keeps the keyboard open.
+    // A tap in the app must keep the keyboard open.
     forget();
     await fingers.tap(await at(0.5, 0.5));
     await expect.poll(presses, { timeout: 20_000 }).toHaveLength(2);
     await fingers.insert('x');
     await expect.poll(typed, { timeout: 20_000 }).toBe('x');
-    // The phone closes its keyboard.
+    // Simulates that the phone closes its keyboard.
     await page.evaluate(() => window.coverBy(0));
     await keys.waitFor({ state: 'detached' });
     await expect.poll(async () => (await page.locator('video').boundingBox())?.height).toBe(UPRIGHT.height);
@@ -314,7 +315,7 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
     await expect
       .poll(() => states().at(-1), { timeout: 20_000 })
       .toMatchObject({ buttons: 0, axes: [0, 0, 0, 0] });
-    // The picture between the controls still sends touches to the app.
+    // No touch of a control reached the app. A tap on the picture between the controls must still reach the app.
     expect(presses()).toEqual([]);
     await fingers.tap(await at(0.5, 0.5));
     await expect.poll(presses, { timeout: 20_000 }).toHaveLength(2);
@@ -336,7 +337,7 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
     await plugPad(page);
     const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? '');
     const isInBar = () => bar().evaluate((element) => element.contains(document.activeElement));
-    // Many systems do not pass the middle button to browsers.
+    // Presses two other buttons together, because many systems do not pass the middle button to browsers.
     await page.evaluate(() => window.holdPad(8, 9));
     await expect.poll(isInBar, { timeout: 20_000 }).toBe(true);
     await page.evaluate(() => window.holdPad());
@@ -348,7 +349,7 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
     await page.evaluate(() => window.holdPad());
     await page.evaluate(() => window.holdPad(1));
     await expect.poll(isInBar, { timeout: 20_000 }).toBe(false);
-    // None of these presses reached the app; later ones do.
+    // These presses did not reach the app. Later presses must reach it.
     const pressed = () => padMessages.flatMap((each) => (each.kind === 'pad_state' ? [each.buttons] : []));
     await page.evaluate(() => window.holdPad());
     await expect.poll(() => pressed().at(-1), { timeout: 20_000 }).toBe(0);
@@ -424,7 +425,7 @@ declare global {
     padSent(bytes: number[], lane: 'input' | 'motion'): void;
     /** Covers this much of the page, like the phone's keyboard. */
     coverBy(pixels: number): void;
-    /** Checks that only these buttons of the pad are down. */
+    /** Sets the buttons of the simulated pad that are down. */
     holdPad(...buttons: number[]): void;
     unplugPad(): void;
   }
@@ -455,7 +456,8 @@ async function plugPad(page: Page): Promise<void> {
 }
 
 /**
- * This machine has no input devices: the page gets four simulated gamepads, and its messages about them arrive here.
+ * Test machines have no input devices, so the page gets four simulated gamepads. The test reads the page's messages
+ * about them.
  */
 async function givePads(page: Page): Promise<void> {
   await page.addInitScript(() => {
@@ -486,7 +488,9 @@ async function givePads(page: Page): Promise<void> {
   });
 }
 
-/** Chromium without a screen has no on-screen keyboard: the viewport changes as if one had opened. */
+/**
+ * Chromium without a screen has no on-screen keyboard: the function changes the viewport as if a keyboard had opened.
+ */
 async function fakeKeyboard(page: Page): Promise<void> {
   await page.addInitScript(() => {
     let covered = 0;

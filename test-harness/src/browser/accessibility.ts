@@ -8,10 +8,10 @@ export const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
 const MAX_HTML = 160;
 
 /**
- * The problems that axe-core finds on a page without frames. Each document loads axe-core once, because loading it took
- * a quarter of the time of each run.
+ * The problems that axe-core finds on a page without frames. Each document loads axe-core once, because loading
+ * axe-core takes a quarter of the time of a check.
  * @param rules only these; missing: the usual ones
- * @returns `rule: element | element` each
+ * @returns problems, each in the form `rule: element | element`
  */
 export async function accessibilityProblems(page: Page, rules?: readonly string[]): Promise<string[]> {
   await page.evaluate(settled);
@@ -30,13 +30,16 @@ export async function accessibilityProblems(page: Page, rules?: readonly string[
   );
 }
 
-/** Waits until no colour changes any more: one in transition can have too little contrast. Runs in the page. */
+/**
+ * Waits until no colour changes any more, because a colour in transition can have too little contrast. Runs in the
+ * page.
+ */
 async function settled(): Promise<void> {
-  // Animations that follow scrolling have no end in time.
+  // Ignores animations that follow scrolling, because they never end.
   const ends = ({ effect }: Animation) => Number.isFinite(effect?.getComputedTiming().endTime);
   for (let running = document.getAnimations().filter(ends); running.length > 0; ) {
     await Promise.allSettled(running.map(({ finished }) => finished));
-    // A change of colour begins one frame later in each element below.
+    // An inherited colour changes one frame later in each nested element.
     await new Promise(requestAnimationFrame);
     running = document.getAnimations().filter(ends);
   }

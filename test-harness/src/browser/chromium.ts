@@ -20,7 +20,7 @@ export const FLAGS = [
   '--disable-dev-shm-usage',
 ];
 
-/** A page that does not render any more must not block the run; the picture is only evidence. */
+/** A page that does not render any more must not block the run; the picture is only additional evidence. */
 const SCREENSHOT_LIMIT_MS = 10_000;
 
 export interface Browser {

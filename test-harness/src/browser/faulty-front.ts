@@ -10,8 +10,8 @@ import { systemClock } from '@footlight/platform';
  */
 export class FaultyFront {
   /**
-   * slow: answers arrive after SLOW_MS. errors: every call is answered 500. silent: no call is answered. gone:
-   * connections are refused, including pages.
+   * pass: no fault. slow: answers arrive after SLOW_MS. errors: every call is answered with status 500. silent: no call
+   * is answered. gone: all connections are refused, including those for pages.
    */
   mode: 'pass' | 'slow' | 'errors' | 'silent' | 'gone' = 'pass';
   readonly #server: Server;
@@ -23,7 +23,7 @@ export class FaultyFront {
     this.#target = target;
   }
 
-  /** Like a control plane that waits for its database. */
+  /** Delay in the mode `slow`, like that of a control plane that waits for its database. */
   static readonly SLOW_MS = 5_000;
 
   static async of(target: string): Promise<FaultyFront> {

@@ -14,7 +14,10 @@ export class Fingers {
     return new Fingers(await page.context().newCDPSession(page));
   }
 
-  /** The positions of all fingers that are down now; several new ones are put down at the same time. */
+  /**
+   * Puts fingers down, several at the same time.
+   * @param places positions of all fingers that are down afterwards
+   */
   async down(...places: Place[]): Promise<void> {
     await this.#send('touchStart', places);
   }
@@ -23,14 +26,17 @@ export class Fingers {
     await this.#send('touchMove', places);
   }
 
-  /** The positions of the fingers that stay down. */
+  /**
+   * Lifts all fingers except some.
+   * @param places positions of the fingers that stay down
+   */
   async up(...places: Place[]): Promise<void> {
     await this.#send('touchEnd', places);
   }
 
   /**
-   * All fingers are put down and lifted at once: on a busy machine a pause between them would make the tap a long
-   * press, or no pair.
+   * Puts all fingers down and lifts them without a pause. On a busy machine a pause could make the tap a long press, or
+   * separate the two taps of a double tap.
    */
   async tap(...places: Place[]): Promise<void> {
     await Promise.all([this.down(...places), this.up()]);
@@ -48,7 +54,7 @@ export class Fingers {
       );
   }
 
-  /** Text that an input method shows while a word is composed; "" with end: it is accepted unchanged. */
+  /** Sets the text that an input method shows while a person composes a word. */
   async compose(text: string): Promise<void> {
     await this.#cdp.send('Input.imeSetComposition', {
       text,

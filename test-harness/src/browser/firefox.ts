@@ -36,7 +36,7 @@ export interface FirefoxPage {
   url(): Promise<string>;
   /**
    * @param script body of a function in the page.
-   * @returns what it returns, or its promise's value
+   * @returns the function's result; for a promise, its value
    */
   run<Result>(script: string, ...values: unknown[]): Promise<Result>;
   /**
@@ -45,7 +45,7 @@ export interface FirefoxPage {
    */
   find(selector: string, text?: string): Promise<FirefoxElement>;
   gone(selector: string): Promise<void>;
-  /** Presses and releases keys, like the machine's keyboard. */
+  /** Presses and releases keys, as a real keyboard does. */
   type(text: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -57,7 +57,7 @@ export interface FirefoxElement {
 
 const LIMIT_MS = 20_000;
 
-/** The element of a selector whose text, or label, contains a text. */
+/** Finds the element that matches a selector and whose text or label contains a text. */
 const FIND = `
   const [selector, text] = arguments;
   return [...document.querySelectorAll(selector)].find((element) =>
@@ -88,7 +88,7 @@ export async function startFirefox(size = { width: 1366, height: 768 }): Promise
     try {
       if (program.pid !== undefined) process.kill(-program.pid, 'SIGKILL');
     } catch {
-      // Its other processes have ended as well.
+      // The other processes of Firefox have already ended.
     }
     rmSync(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   };

@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { PAD, pressPad } from './pad.ts';
 
-/** More steps than any control of a users' page is away. */
+/** Maximum number of steps to a control. All controls of the pages need fewer steps. */
 const MAX_STEPS = 120;
 const WAYS = ['up', 'left', 'right', 'down'] as const;
 type Way = (typeof WAYS)[number];
@@ -44,7 +44,7 @@ export function keyboardOf(page: Page): Hands {
       await control.waitFor();
       for (let step = 0; step < MAX_STEPS; step++) {
         if (await isFocused(control)) return;
-        // All tiles of a section are one tab stop; the arrow keys move within it.
+        // All tiles of a section share one tab stop; the arrow keys move between the tiles.
         const isInSection = await control.evaluate((element) => {
           const sectionOf = (one: Element | null) =>
             one instanceof HTMLElement ? one.dataset.section : undefined;
@@ -61,7 +61,7 @@ export function keyboardOf(page: Page): Hands {
       await page.keyboard.type(text);
     },
     async pick(radio) {
-      // The selected option is the tab stop of its group.
+      // Only the selected option of a group can be reached with Tab.
       await hands.reach(radio.locator('xpath=ancestor::*[@role="radiogroup"]').locator(':checked'));
       for (let step = 0; step < MAX_STEPS && !(await radio.isChecked()); step++) await key('ArrowDown');
       await radio.and(page.locator(':checked')).waitFor();
@@ -100,7 +100,7 @@ export function gamepadOf(page: Page): Hands {
           const words = focused.ariaLabel ?? focused.textContent?.slice(0, 20);
           return `${focused.tagName} ${[...document.querySelectorAll('*')].indexOf(focused)} ${words}`;
         });
-        // If the direct way leads nowhere, tries another direction.
+        // If the direct way was already tried from here, tries another direction.
         const way = [wanted, ...WAYS].find((one) => !tried.has(`${at} ${one}`));
         if (way === undefined) break;
         tried.add(`${at} ${way}`);
@@ -146,7 +146,7 @@ export function gamepadOf(page: Page): Hands {
   return hands;
 }
 
-/** The direction towards a control: first into its row, then along it. */
+/** The direction towards a control: first up or down to its row, then left or right along the row. */
 function wayTo(control: Locator): Promise<Way> {
   return control.evaluate((element) => {
     const to = element.getBoundingClientRect();

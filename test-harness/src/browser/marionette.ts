@@ -11,9 +11,9 @@ type Answer = [type: 1, id: number, error: { error: string; message: string } | 
 const ANSWER_LIMIT_MS = 60_000;
 
 /**
- * One connection with Marionette, Firefox's own remote control: messages of the form `length:[0,id,name,parameters]`,
- * answered one after another. Its commands are those of WebDriver.
- * Source: https://firefox-source-docs.mozilla.org/testing/marionette/Protocol.html
+ * A connection to Marionette, Firefox's own remote control protocol: messages of the form
+ * `length:[0,id,name,parameters]`, answered one after another. Its commands are those of WebDriver. Source:
+ * https://firefox-source-docs.mozilla.org/testing/marionette/Protocol.html
  */
 export class Marionette {
   readonly #socket: Socket;
@@ -27,14 +27,14 @@ export class Marionette {
     socket.on('error', () => socket.destroy());
   }
 
-  /** @param port on which the browser listens */
+  /** @param port port on which the browser listens */
   static async on(port: number): Promise<Marionette> {
     const socket = connect(port, '127.0.0.1');
     await once(socket, 'connect');
     return new Marionette(socket);
   }
 
-  /** @returns the result, as WebDriver names it. @throws MarionetteError with Firefox's words */
+  /** @returns the result in WebDriver's format. @throws MarionetteError with Firefox's message */
   async send<Result = unknown>(name: string, parameters: object = {}): Promise<Result> {
     const id = this.#next++;
     const message = JSON.stringify([0, id, name, parameters]);
@@ -60,7 +60,7 @@ export class Marionette {
       if (this.#received.length < end) return;
       const message = JSON.parse(this.#received.subarray(colon + 1, end).toString()) as Answer | object;
       this.#received = this.#received.subarray(end);
-      // The first message is a greeting.
+      // The first message is a greeting, not an array; it is ignored.
       if (!Array.isArray(message)) continue;
       this.#waiting.get(message[1])?.(message as Answer);
       this.#waiting.delete(message[1]);

@@ -6,14 +6,14 @@ const OPEN = '⟦';
 const CLOSE = '⟧';
 
 /**
- * Puts marks around every German text of the pages, from the next document on, so that untranslated text can be found.
- * The document has to be shown in German.
+ * Puts marks around every German text of the pages, from the next document on, so that a test can find untranslated
+ * text. The page must be shown in German.
  */
 export async function markWords(page: Page): Promise<void> {
   await page.route(GERMAN, (route) =>
     route.fulfill({
       contentType: 'text/javascript',
-      // A query makes it another module, so this route does not handle it.
+      // The query makes the import a different module URL, which this route does not match.
       body: `import table from ${JSON.stringify(`${new URL(route.request().url()).pathname}?plain`)};
         const marked = (text) => '${OPEN}' + text + '${CLOSE}';
         const all = (value) => typeof value === 'string' ? marked(value)
@@ -24,8 +24,8 @@ export async function markWords(page: Page): Promise<void> {
 }
 
 /**
- * Texts of the page with letters outside of all marks, including names, descriptions and titles for screen readers.
- * Times, code, technical facts and names of languages do not count.
+ * Texts of the page that have letters outside of the marks, including names, descriptions and titles for screen
+ * readers. Times, code, technical facts and names of languages do not count.
  * @param data words to ignore, such as names of apps
  */
 export function unmarkedWords(page: Page, data: readonly string[]): Promise<string[]> {
@@ -38,7 +38,10 @@ export function unmarkedWords(page: Page, data: readonly string[]): Promise<stri
         for (const name of names) rest = rest.replaceAll(name, '');
         if (/\p{L}{2}/u.test(rest.replaceAll(SIGNS, ''))) found.add(`${where}: ${text.trim()}`);
       };
-      /** Text outside of marks; a sentence may span several elements. */
+      /**
+       * Removes the marked text. A mark may begin and end in different elements, because a sentence may span several
+       * elements.
+       */
       let depth = 0;
       const outside = (text: string) => {
         let kept = '';

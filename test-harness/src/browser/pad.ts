@@ -40,7 +40,7 @@ export async function pressPad(page: Page, button: number): Promise<void> {
       }
     }, button);
   } catch (error) {
-    // The button opened another document, where it is up again.
+    // The button opened another document, in which no button is pressed.
     if (page.url() === from && !String(error).includes('navigation')) throw error;
   }
 }

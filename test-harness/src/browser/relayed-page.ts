@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 
 declare global {
   interface Window {
-    /** A candidate of the host as the page receives it; null: withheld. */
+    /** Returns a host's candidate as the page must receive it; null: the page does not receive it. */
     footlightCandidate?: (candidate: string) => Promise<string | null>;
   }
 }

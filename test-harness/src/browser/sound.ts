@@ -1,9 +1,8 @@
 import type { Page } from 'playwright-core';
 
 /**
- * Analyses the page's stream until a tone is louder than the neighbouring frequencies. Neighbours are the loudest
- * bins
- * 60 to 200 Hz away on both sides.
+ * Analyses the page's stream until a tone is louder than the neighbouring frequencies. The neighbouring frequencies are
+ * the loudest bins 60 to 200 Hz away on each side.
  */
 export async function toneAboveNeighbours(
   page: Page,

@@ -13,8 +13,8 @@ export interface TabbedBrowser {
 }
 
 /**
- * Starts Chromium with a new empty profile and one window. A browser that Playwright starts keeps every page visible
- * and focused; this one is started here, and Playwright only attaches, without its defaults.
+ * Starts Chromium with a new empty profile and one window. Playwright keeps every page of its own browsers visible and
+ * focused. Therefore this function starts the browser itself, and Playwright only attaches to it, without its defaults.
  */
 export async function startTabbedBrowser(
   size: { width: number; height: number },
@@ -43,7 +43,7 @@ export async function startTabbedBrowser(
     try {
       if (program.pid !== undefined) process.kill(-program.pid, 'SIGKILL');
     } catch {
-      // They have ended as well.
+      // The other processes have already ended.
     }
     rmSync(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   };

@@ -3,7 +3,7 @@ import { type Behaviour, honest, type LaunchStep } from '../fake-agent/index.ts'
 import { chosen, type NamedBehaviour } from './choice.ts';
 
 interface AgentBehaviour extends NamedBehaviour {
-  /** The behaviour with this fault, added to those of earlier words. */
+  /** Adds this fault to a behaviour, which may already have the faults of other words. */
   apply: (behaviour: Behaviour, ms: number) => Behaviour;
 }
 
@@ -127,7 +127,7 @@ export const BEHAVIOURS: Readonly<Record<string, AgentBehaviour>> = {
   },
 };
 
-/** @throws Error for an unknown word, and for two that exclude each other */
+/** @throws Error for an unknown word, and for two words that exclude each other */
 export function behaviourOf(words: readonly string[]): Behaviour {
   return chosen(BEHAVIOURS, words).reduce((behaviour, { apply, ms = 0 }) => apply(behaviour, ms), honest);
 }

@@ -1,4 +1,4 @@
-/** scripts/fake agent: starts fake hosts by hand, to see a page or an API with hosts that misbehave. */
+/** scripts/fake agent: starts fake hosts by hand, to test a page or an API with hosts that misbehave. */
 import { existsSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { errorText } from '@footlight/platform';
@@ -79,7 +79,7 @@ export async function runAgents(args: readonly string[], until: AbortSignal): Pr
   await pictures?.close();
 }
 
-/** The behaviour, which also prints each command with its answer. */
+/** Returns the behaviour, changed so that it also prints each command with its answer. */
 function told(nodeName: string, behaviour: Behaviour): Behaviour {
   return {
     ...behaviour,

@@ -4,14 +4,15 @@ export interface NamedBehaviour {
   does: string;
   /** Milliseconds that `word=500` replaces; undefined: the word has no number. */
   ms?: number;
-  /** Words that make this one ineffective, and why. */
+  /** Words that must not be combined with this word, and the reason. */
   excludes?: { words: readonly string[]; because: string };
 }
 
 /**
- * Entries of a table by the words that select them, in the order of the table, so that the order of the words has no
+ * The entries of a table that the given words select, in the order of the table, so that the order of the words has no
  * effect. A word may replace the milliseconds of its entry: `slow=500`.
- * @throws Error naming the words that exist, for an unknown word; and the reason, for a word without effect next to another one
+ * @throws Error for an unknown word, with the list of known words; and for two words that must not be combined, with
+ *   the reason
  */
 export function chosen<T extends NamedBehaviour>(
   table: Readonly<Record<string, T>>,

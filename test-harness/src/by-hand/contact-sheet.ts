@@ -17,9 +17,9 @@ const SIZES = [
   { width: 1920, height: 1080, scheme: 'dark', shownWidth: 440 },
 ] as const;
 const SHEET_WIDTH = 1_560;
-/** JPEG quality: readable headings, and a few megabytes for forty pages. Chosen by looking. */
+/** JPEG quality: headings stay readable, and forty pages need a few megabytes. The value was chosen by eye. */
 const QUALITY = 70;
-/** By then pictures are loaded; a page that follows live data never becomes idle. */
+/** Time limit for a page to become idle. Pictures load faster, and a page that follows live data never becomes idle. */
 const SETTLE_LIMIT_MS = 2_000;
 
 type Row = readonly [name: string, pictures: readonly Buffer[]];
@@ -48,7 +48,7 @@ export class ContactSheet {
       this.#rows.push([name, await picturesOf(this.#page, `${this.#url}${path}`)]);
   }
 
-  /** All other pages are shown as an administrator sees them. */
+  /** Signs in as an administrator, whose view the following pages show. */
   async signIn(token: string): Promise<void> {
     await signIn(this.#page, token);
     // GET /v1/me sets the cookie that opens the administrators' documents.

@@ -3,7 +3,7 @@ import type { FakeControlOptions } from '../fake-control/index.ts';
 import { chosen, type NamedBehaviour } from './choice.ts';
 
 interface ControlBehaviour extends NamedBehaviour {
-  /** The options with this fault, added to those of earlier words. */
+  /** Adds this fault to options, which may already have the faults of other words. */
   apply: (options: FakeControlOptions, ms: number) => FakeControlOptions;
 }
 
@@ -54,7 +54,7 @@ export const CONTROL_BEHAVIOURS: Readonly<Record<string, ControlBehaviour>> = {
   },
 };
 
-/** @throws Error for an unknown word, and for two that exclude each other */
+/** @throws Error for an unknown word, and for two words that exclude each other */
 export function controlBehaviourOf(words: readonly string[]): FakeControlOptions {
   return chosen(CONTROL_BEHAVIOURS, words).reduce<FakeControlOptions>(
     (options, { apply, ms = 0 }) => apply(options, ms),

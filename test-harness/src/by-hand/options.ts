@@ -1,4 +1,6 @@
-/** Common features of all fakes: a seed, a record of the messages, and words that change the behaviour at run time. */
+/**
+ * Common options of all fakes: a seed, a record of the messages, and words that change the behaviour while a fake runs.
+ */
 import { appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { createLogger, errorText, type Random, systemRandom } from '@footlight/platform';

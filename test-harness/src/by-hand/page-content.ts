@@ -18,7 +18,7 @@ const PASSWORD = 'a-long-enough-pass-phrase';
 const LONG_NAME = 'Instruments of an orchestra, arranged for one player and 12 hands';
 const ANSWER_LIMIT_MS = 10_000;
 
-/** Accounts with every state and role, invites, and what they may use. @returns ids of the accounts */
+/** Adds accounts with every state and role, invites, and the accounts' grants. @returns ids of the accounts */
 export async function addPeople(ask: Ask): Promise<string[]> {
   await ask('PATCH', '/v1/admin/settings', { registration_mode: 'invite_only' });
   const { invite } = await ask('POST', '/v1/admin/invites', { note: 'the chess club', max_uses: 8 });
@@ -47,7 +47,7 @@ export async function addPeople(ask: Ask): Promise<string[]> {
   return ids;
 }
 
-/** Presets, a launch profile with a rung of its own, and apps that use them. @returns ids of the apps */
+/** Adds presets, a launch profile with its own rung, and apps that use them. @returns ids of the apps */
 export async function addCatalog(ask: Ask, people: readonly string[]): Promise<string[]> {
   const { runtime_preset: preset } = await ask('POST', '/v1/admin/runtime-presets', {
     name: 'Retro games',
@@ -86,9 +86,9 @@ export async function addCatalog(ask: Ask, people: readonly string[]): Promise<s
   return apps;
 }
 
-/** Verdicts and curves of the first GPU, as after a sweep. */
+/** Adds verdicts and curves of the first GPU, as after a sweep. */
 export async function certify(ask: Ask, host: FakeAgent): Promise<void> {
-  // The app of measurements.
+  // Measurements use this app.
   await ask('POST', '/v1/apps', { name: 'Diagnostics', runtime_spec: { args: ['/usr/bin/true'] } });
   const path = `/v1/admin/hosts/${host.hostId}/encoder-certification`;
   const of = { gpu_index: 0, encoder: 'nvenc' };
@@ -99,7 +99,7 @@ export async function certify(ask: Ask, host: FakeAgent): Promise<void> {
   ] as const) {
     const rung = { ...of, stream_profile_id, bitrate_kbps };
     const { session_id } = await ask('POST', `${path}/cells`, rung);
-    // A minute of samples at once: the verdict ignores those of the first seconds.
+    // Sends the samples of a whole minute, because the verdict ignores the samples of the first seconds.
     for (let second = 0; second < 60; second += 2)
       host.send({
         type: 'session_metrics',
@@ -132,7 +132,10 @@ export async function certify(ask: Ask, host: FakeAgent): Promise<void> {
   }
 }
 
-/** Images that a host has installed, is pulling, and could not pull, and one with a newer version. */
+/**
+ * Adds an image that a host has installed, one that it is pulling, one that it could not pull, and one with a newer
+ * version.
+ */
 export async function addImages(ask: Ask, publish: (id: string, version: string) => void, host: FakeAgent) {
   host.behaviour.pull = [];
   await ask('POST', '/v1/admin/images/sync', {});
@@ -147,7 +150,8 @@ export async function addImages(ask: Ask, publish: (id: string, version: string)
 
 /**
  * Fills the pages of homes, the library and jobs: a launcher with a home on this host, whose titles are published,
- * excluded or hidden; a job that failed; and a home that is being deleted. The caller drains all other hosts meanwhile.
+ * excluded or hidden; a job that failed; and a home that is being deleted. No other host may accept sessions during the
+ * call.
  * @param url of the agents' port
  */
 export async function addHomes(ask: Ask, url: string, host: FakeAgent): Promise<void> {
@@ -193,13 +197,13 @@ async function findTitles(ask: Ask, url: string, host: FakeAgent, appId: string)
       ['440', 'Team Fortress 2'],
       ['441', 'A benchmark'],
       ['620', 'Portal 2'],
-      // A tool of the launcher, which is never published.
+      // A tool of the launcher. Tools are never published.
       ['228980', 'Steamworks Common Redistributables'],
     ].map(([external_id, name]) => ({ external_id, name, ...found })),
   });
 }
 
-/** Samples, a note, captures and a recording of a running session, as after a bad minute. */
+/** Adds samples, a note, captures and a recording to a running session, as after a minute of bad quality. */
 export async function diagnose(ask: Ask, host: FakeAgent, sessionId: string): Promise<void> {
   const nowMs = systemClock.nowMs();
   await ask('POST', `/v1/sessions/${sessionId}/stats`, { samples: watchedMinute(nowMs) });
@@ -236,7 +240,7 @@ function watchedMinute(nowMs: number): object[] {
 }
 
 /**
- * Load of a machine that rises and falls in a wave, as its agent reports it.
+ * Reports the load of a machine; the load rises and falls in a wave.
  * @param nowMs time within the wave
  */
 export function tellLoad(host: FakeAgent, nowMs: number): void {

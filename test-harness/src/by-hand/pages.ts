@@ -45,7 +45,7 @@ ${Object.entries(STAGES)
 
 const ENROLLMENT = 'an-enrollment-token-for-fake-hosts';
 const ADMIN = { email: 'ada@example.org', username: 'ada', password: 'a-long-enough-pass-phrase' };
-/** The page of an instance that is not claimed. */
+/** The only page of an instance that nobody has claimed. */
 const CLAIM: SheetPage = { name: '/setup', path: '/setup' };
 /** Pages of people without an account. */
 const SIGN_IN: readonly SheetPage[] = [
@@ -53,7 +53,7 @@ const SIGN_IN: readonly SheetPage[] = [
   { name: '/register', path: '/register?invite=a-code' },
   { name: '/reset', path: '/reset?token=a-token' },
 ];
-/** Sessions of one person that run at once. */
+/** Maximum number of sessions of one person at the same time. */
 const MAX_SESSIONS = 16;
 const ANSWER_LIMIT_MS = 60_000;
 /** Interval at which agents report their load. */
@@ -173,8 +173,8 @@ export class FakeHosts {
   }
 
   /**
-   * Connects a new host, and returns when it takes sessions.
-   * @throws when it is refused, or takes none
+   * Connects a new host, and returns when the host accepts sessions.
+   * @throws when the host is refused, or does not accept sessions in time
    */
   async connect(nodeName: string, capacity = softwareCapacity()): Promise<FakeAgent> {
     const agent = new FakeAgent({ url: this.url, nodeName, credential: { token: ENROLLMENT }, capacity });
@@ -198,7 +198,7 @@ export class FakeHosts {
 }
 
 /**
- * Steps of a launch up to this one, as a real host reports them.
+ * Steps of a launch up to the step with this detail, as a real host reports them.
  * @throws Error for a step that no host reports
  */
 export function until(detail: string): Behaviour['launch'] {
@@ -242,7 +242,7 @@ async function fill(
   await ask('PATCH', '/v1/admin/settings', { flight_recorder_enabled: true });
 
   say('\nSessions');
-  // The only host so far, so that its session must run on it.
+  // No other host is connected yet, so the session must run on this host.
   const lost = await hosts.connect('lost');
   await launch('runs on a host that is away', lost, honest.launch, 'running');
   await lost.drop();
@@ -320,9 +320,9 @@ async function fill(
   ])
     tell(url, url);
   say(`  ${'/docs'.padEnd(44)} ${api.url}/docs`);
-  // Last on the sheet, so that their charts have samples of some minutes.
+  // The hosts are last on the sheet, so that their charts contain samples of a few minutes.
   for (const agent of shownHosts) tell(agent.options.nodeName, `/admin/hosts/${agent.hostId}`);
-  // Failed sessions look alike except for their reason.
+  // The sheet shows only the first of several failed sessions, because they differ only in their reason.
   return pages.filter(
     ({ name }, n) => !name.startsWith('failed') || !pages[n - 1]?.name.startsWith('failed'),
   );

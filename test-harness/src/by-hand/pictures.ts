@@ -6,18 +6,18 @@ import { ScriptedHost } from '../fake-viewer/scripted-host.ts';
 
 interface Watched {
   host: Promise<ScriptedHost>;
-  /** Number of the viewer's socket. */
+  /** The agent's number of the viewer's socket. */
   conn: number;
 }
 
 /**
- * Bounded by the sessions of the fake hosts. Teardown: `close` ends all pictures; a session's picture stays until then,
- * so that its viewer may reconnect.
+ * The number of pictures is limited by the sessions of the fake hosts. Teardown: `close` ends all pictures. Until then
+ * the picture of each session stays, so that its viewer can reconnect.
  */
 export class Pictures {
   readonly #watched = new Map<string, Watched>();
 
-  /** Takes a signaling message for the agent. Messages of one session are handled in order. */
+  /** Handles a signaling message for the agent. Messages of one session are handled in order. */
   async hear({ session_id, conn, msg }: ControlSignaling, agent: FakeAgent): Promise<void> {
     const watched = this.#watched.get(session_id) ?? this.#start(session_id, conn, agent);
     const host = await watched.host;
@@ -35,7 +35,7 @@ export class Pictures {
 
   #start(sessionId: string, conn: number, agent: FakeAgent): Watched {
     const say = (message: ServiceMessage) => {
-      // The control plane says `ready` itself.
+      // Other messages are dropped: the control plane sends `ready` itself.
       if (message.type === 'offer' || message.type === 'candidate' || message.type === 'resumed')
         agent.signal(sessionId, watched.conn, message);
     };

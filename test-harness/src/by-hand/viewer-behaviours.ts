@@ -2,15 +2,15 @@ import { CHANNELS, type ChannelName } from '@footlight/protocol/input';
 import type { FakeViewer, FakeViewerOptions } from '../fake-viewer/index.ts';
 import { chosen, type NamedBehaviour } from './choice.ts';
 
-/** A viewer of a running session, and a function that connects its socket again. */
+/** A viewer of a running session, with a function that reconnects its socket. */
 export interface WatchingViewer {
   readonly viewer: FakeViewer;
-  /** Opens another socket with another token. */
+  /** Opens a new socket with a new token. */
   connect(): Promise<void>;
 }
 
 interface WatchingBehaviour extends NamedBehaviour {
-  /** The options with this fault, added to those of earlier words. */
+  /** Adds this fault to options, which may already have the faults of other words. */
   apply?: (options: FakeViewerOptions) => FakeViewerOptions;
   /** Called once a second while the viewer runs. @param second count since the start */
   everySecond?: (watching: WatchingViewer, second: number) => Promise<void> | void;
@@ -22,7 +22,7 @@ const GARBAGE_MESSAGES = 50;
 /** Seconds between two cuts of a viewer that drops its socket. */
 const DROP_SECS = 5;
 
-/** Another first byte of the certificate's fingerprint. */
+/** Changes the first byte of the certificate's fingerprint. */
 const forgeFingerprint = (sdp: string) =>
   sdp.replace(/(a=fingerprint:sha-256 )(\S\S)/, (_, name: string, byte: string) =>
     byte === 'AA' ? `${name}BB` : `${name}AA`,
@@ -96,12 +96,12 @@ export const VIEWER_BEHAVIOURS: Readonly<Record<string, WatchingBehaviour>> = {
 
 export interface ViewerBehaviour {
   readonly options: FakeViewerOptions;
-  /** Words with an action in each second. */
+  /** Words whose action runs every second. */
   readonly acts: readonly string[];
   everySecond(watching: WatchingViewer, second: number): Promise<void>;
 }
 
-/** @throws Error for an unknown word, and for two that exclude each other */
+/** @throws Error for an unknown word, and for two words that exclude each other */
 export function viewerBehaviourOf(words: readonly string[]): ViewerBehaviour {
   const behaviours = chosen(VIEWER_BEHAVIOURS, words);
   const acting = Object.keys(VIEWER_BEHAVIOURS).filter(

@@ -104,7 +104,8 @@ function summary(message: ServiceMessage): string {
 }
 
 /**
- * Prints the received media of each second. Ends with the signal, or when the service has closed the socket for good.
+ * Prints the received media of each second. Ends when the signal aborts, or when the service has closed the socket
+ * permanently.
  */
 async function countSeconds(
   viewer: FakeViewer,

@@ -21,7 +21,7 @@ const DATA = [
 ];
 
 /**
- * Makes an image of this machine's Debian files, without a network: programs with the libraries that they load.
+ * Makes an image of this machine's Debian files, without a network: a few programs, and the libraries that they load.
  * @param name with a tag
  * @returns its id
  */
@@ -73,8 +73,8 @@ const KEPT = path.resolve(import.meta.dirname, '../../../node_modules/.cache/foo
 const NAME = 'apps/terminal';
 
 /**
- * Starts a registry with the image of makeDebianImage, which podman does not have. The first call on this Debian builds
- * it; later ones, also in later runs, start a copy.
+ * Starts a registry with the image of makeDebianImage, which podman has not pulled. The first call on this Debian
+ * version builds the registry's folder. Later calls, also in later runs, start with a copy.
  * @returns the registry, and the image by its digest
  */
 export async function startDebianRegistry(
@@ -103,7 +103,7 @@ async function keep(podman: RealPodman, place: string): Promise<void> {
     const folder = await mkdtemp(`${place}-`);
     await cp(registry.dataFolder, path.join(folder, 'data'), { recursive: true });
     await writeFile(path.join(folder, 'digest'), digest);
-    // If two runs build it at once, the first one is kept; both are the same.
+    // If two runs build the folder at the same time, the first folder stays; their contents are equal.
     await rename(folder, place).catch(() => rm(folder, { recursive: true }));
   } finally {
     await registry.stop();

@@ -9,7 +9,7 @@ const run = promisify(execFile);
 
 /**
  * Why this machine cannot run the tests with real containers; null: it can. The preparation of the tests installs
- * missing programs, so on the project's own machine there is no reason.
+ * missing programs, so the result is null on a prepared machine.
  */
 export function noRealPodman(): string | null {
   if (process.getuid?.() !== 0) return 'skipped: podman of the tests needs root';
@@ -31,7 +31,7 @@ export interface RealPodman {
    * @returns its output
    */
   podman(...words: string[]): Promise<string>;
-  /** Ends the service like a crash of the machine; containers keep running. */
+  /** Kills the service, as a crash would; containers keep running. */
   killService(): Promise<void>;
   startService(): Promise<void>;
   /** Stops the service (SIGSTOP), or continues it. */
@@ -42,7 +42,7 @@ export interface RealPodman {
 }
 
 /**
- * Starts a podman that shares nothing with this machine's: other directories, no registry but those on the loopback
+ * Starts a podman that shares nothing with this machine's: other directories, only registries on the loopback
  * interface, and the OCI runtime that this machine's control groups need.
  */
 export async function startRealPodman(): Promise<RealPodman> {
@@ -116,7 +116,7 @@ export async function startRealPodman(): Promise<RealPodman> {
       service?.kill(signal);
     },
     async startService() {
-      // The kernel ends it with the test run.
+      // With PDEATHSIG the kernel kills the service when the test run is killed.
       service = spawn(
         'setpriv',
         ['--pdeathsig', 'KILL', '--', 'podman', 'system', 'service', '--time', '0', engine.url],
@@ -152,13 +152,16 @@ export interface RealRegistry {
   /** `127.0.0.1:port`, the first part of its images' names. */
   readonly name: string;
   readonly folder: string;
-  /** What it stores. */
+  /** Folder with the registry's data. */
   readonly dataFolder: string;
-  /** Changes a byte of every stored layer and manifest larger than a page; each keeps the old digest as its name. */
+  /**
+   * Changes a byte of every stored layer and manifest larger than a page; the files keep the old digest as their name,
+   * so the digest no longer matches.
+   */
   forge(): Promise<void>;
   /** Ends the program; images stay. */
   kill(): Promise<void>;
-  /** Starts it again at the same address. */
+  /** Starts the program again at the same address. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -198,7 +201,7 @@ export async function startRealRegistry(stored?: string): Promise<RealRegistry> 
     },
     kill: () => kill(),
     async start() {
-      // The kernel ends it with the test run.
+      // With PDEATHSIG the kernel kills the program when the test run is killed.
       const program = spawn('setpriv', ['--pdeathsig', 'KILL', '--', 'docker-registry', 'serve', config], {
         stdio: 'ignore',
       });

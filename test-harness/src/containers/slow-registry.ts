@@ -6,13 +6,13 @@ import { delay, systemClock } from '@footlight/platform';
 const CHUNK_BYTES = 512 * 1024;
 const PAUSE_MS = 150;
 
-/** A registry on the loopback interface that forwards another one's images, and their layers slowly. */
+/** A registry on the loopback interface that forwards the images of another registry, and sends their layers slowly. */
 export interface SlowRegistry {
   /** `127.0.0.1:port` */
   readonly name: string;
   /** Requests for layers and configurations (count). */
   blobsAsked(): number;
-  /** Sends without pauses from now on. */
+  /** Ends the pauses; the registry then sends at full speed. */
   hurry(): void;
   close(): void;
 }

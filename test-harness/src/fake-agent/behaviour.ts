@@ -33,30 +33,33 @@ export interface Behaviour {
   ackDelayMs: number;
   /** Reports after a session start. Default: all states up to running, with a presented app. */
   launch: readonly LaunchStep[];
-  /** Result of a change of app; null: no report. */
+  /** Result of a change of app; null: the agent reports no result. */
   swap: 'complete' | { rolled_back: string } | null;
-  /** Result of an accepted capture; null: no result. */
+  /** Result of an accepted capture; null: the agent reports no result. */
   capture: 'result' | { error: string } | null;
-  /** Reports after an accepted image. Default: half of it, then all of it. */
+  /** Reports after an accepted image. Default: one report for half of the image, and one for the whole image. */
   pull: readonly PullStep[];
-  /** Sample of a measurement for each second that its session runs; null: none. Default: `modelEncoder(400)`. */
+  /**
+   * Sample of a measurement for each second that its session runs; null: the agent sends no samples. Default:
+   * `modelEncoder(400)`.
+   */
   bench: BenchSamples;
   /** Sends every report twice. */
   duplicate: boolean;
   /** Delays each report until the next one and sends both in reverse order. */
   reorder: boolean;
-  /** Numbers and keeps reports without sending them, as if the link lost them. */
+  /** Numbers and stores reports without sending them, as if the link had lost them. */
   swallow: boolean;
   /** Answers no command and sends no heartbeat on the open socket, as a stopped process does. */
   frozen: boolean;
-  /** Breaks the link this long after each registration, or crashes; null: stays. */
+  /** Breaks the link or crashes this long after each registration; null: the agent stays connected. */
   leaves: { afterMs: number; how: 'drop' | 'crash' } | null;
   /** Sessions that `register` reports. Default: the actual sessions. */
   claim: (truth: readonly HeldSession[]) => HeldSession[];
 }
 
 /**
- * @param second from 1, after the session runs
+ * @param second number of the second since the session runs, from 1
  * @param atOnce measurements that run on this host at the same time
  */
 export type BenchSamples = (
@@ -67,7 +70,7 @@ export type BenchSamples = (
 
 /** The first second after the bitrate of a measurement was written. */
 const FIRST_WRITE_S = 10;
-/** Bitrate that doubles the time to encode, kbit/s. */
+/** Bitrate at which a frame takes twice as long to encode, kbit/s. */
 const DOUBLES_AT_KBPS = 40_000;
 
 /**

@@ -40,7 +40,7 @@ const RESULTS: Readonly<Record<CaptureResult['kind'], { type: string; result: st
   },
 };
 
-/** Payload of a capture's event. @param error null: it succeeded */
+/** Payload of a capture's event. @param error null: the capture succeeded */
 export function fakeCapture(
   { capture_id, kind }: Pick<SessionCapture, 'capture_id' | 'kind'>,
   error: string | null,

@@ -50,25 +50,25 @@ export interface FakeAgentOptions {
   /** Sends nothing after `registered`: no capacity, no backlog, no heartbeats. */
   silentAfterRegistered?: boolean;
   /**
-   * Time of stamps, heartbeats, delays and the backoff; pass the clock of the service under test. Limits of waits keep
-   * to the machine's clock, because the socket is real. Default: the machine's clock.
+   * Time of stamps, heartbeats, delays and the backoff; pass the clock of the service under test. Time limits of waits
+   * use the machine's clock, because the socket is real. Default: the machine's clock.
    */
   clock?: Clock;
-  /** Boot ids and jitter. Default: the machine's generator. */
+  /** Source of boot ids and jitter. Default: the machine's generator. */
   random?: Random;
   /** Called with each text frame, sent and received. */
   onFrame?: (direction: 'sent' | 'received', text: string) => void;
 }
 
 /**
- * Node agent without a machine: real socket and protocol, sessions that are only records.
+ * Node agent without a machine: the socket and the protocol are real, and sessions are only records.
  *
  * An object is one host. `connect` dials, enrolls or authenticates, registers and reports the capacity. `drop` breaks
  * the link and keeps the sessions. `crash` loses link and sessions and changes the boot id. Only `stay` reconnects
  * automatically. A process can hold a thousand fake agents.
  *
- * Teardown: `close` and `drop` end the socket, and with it the heartbeat; the signal of `stay` ends its waits. A delayed
- * ack or launch step of an ended link is sent nowhere.
+ * Teardown: `close` and `drop` end the socket, and with it the heartbeat; the signal of `stay` ends its waits. A
+ * delayed ack or launch step of an ended link is not sent.
  */
 export class FakeAgent {
   readonly options: FakeAgentOptions;
@@ -82,7 +82,7 @@ export class FakeAgent {
   capacity: Capacity;
   /** Running sessions, and ended sessions whose end is not confirmed. */
   readonly sessions = new Map<string, HeldSession>();
-  /** Images of this host, by id; registered when there are any. */
+  /** Images of this host, by id. `register` contains them unless the map is empty. */
   readonly images = new Map<string, NonNullable<Register['images']>[number]>();
   /** All received commands, including repeats. */
   readonly commands: ControlCommand[] = [];
@@ -98,7 +98,7 @@ export class FakeAgent {
   readonly #random: Random;
   #heartbeat: Timer | null = null;
   #leaving: Timer | null = null;
-  /** Measurements that this host holds, each with its timer while its session runs and the link is up. */
+  /** Measurements on this host. Each has a timer while its session runs and the link is open. */
   readonly #benches = new Map<string, { assign: SessionAssign; seconds: number; timer: Timer | null }>();
   /** Heartbeat numbers of heard(). The start value avoids the numbers and times that tests use. */
   #heard = 1_000_000_000;
@@ -145,7 +145,7 @@ export class FakeAgent {
     };
   }
 
-  /** Opens the socket without registering. @throws UpgradeRefused */
+  /** Opens the socket, but does not register. @throws UpgradeRefused */
   async open(): Promise<void> {
     const socket = await dialAgentSocket(this.options.url, this.headers());
     this.#socket = socket;
@@ -239,9 +239,7 @@ export class FakeAgent {
     await this.#closed;
   }
 
-  /**
-   * Stops reading from the connection, so the agent does not notice the end of the connection. Sending still works.
-   */
+  /** Stops reading from the connection. The agent can still send, but does not notice when the connection ends. */
   deafen(): void {
     this.#socket?.pause();
   }
@@ -299,7 +297,7 @@ export class FakeAgent {
     this.#benches.delete(sessionId);
   }
 
-  /** Reports what the host has of an image and records it. Progress is not numbered. */
+  /** Reports the state of an image on this host and records the state. Reports of progress have no number. */
   reportImage(image_id: string, version: string, { state, ...extras }: Omit<PullStep, 'afterMs'>): void {
     if (state === 'absent') this.images.delete(image_id);
     else this.images.set(image_id, { image_id, version, state });
@@ -362,7 +360,10 @@ export class FakeAgent {
     });
   }
 
-  /** Sends a heartbeat and waits until the control plane has read it, and so every earlier message. */
+  /**
+   * Sends a heartbeat and waits until the control plane has read the heartbeat, and therefore also every earlier
+   * message.
+   */
   async heard(overrides: Omit<Partial<Heartbeat>, 'ts'> = {}): Promise<void> {
     this.#heard += 1;
     const ts = this.#heard;
@@ -498,7 +499,7 @@ export class FakeAgent {
     if (this.sessions.get(sessionId)?.state !== 'assigned') return;
     for (const { state, afterMs = 0, ...extras } of this.behaviour.launch) {
       if (afterMs > 0) await delay(this.#clock, afterMs);
-      // A stop ends the launch early.
+      // A stop ends the launch, so the remaining steps are not reported.
       const session = this.sessions.get(sessionId);
       if (session === undefined || session.state === 'stopping') return;
       this.reportState(sessionId, state, extras);

@@ -1,7 +1,7 @@
 import type { FakeAgent } from './fake-agent.ts';
 
 /**
- * An HTTP call of a host, as its agent sends them for jobs and library scans.
+ * Sends an HTTP call of a host, like the calls of a real agent for jobs and library scans.
  * @param url of the agents' port
  * @throws Error for every answer that is not a success
  */

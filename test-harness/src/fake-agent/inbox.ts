@@ -4,7 +4,7 @@ import { ExpiredWait, PATIENCE_MS } from '../stack/program.ts';
 
 /** Number of received messages kept for `waitFor`; older messages are dropped. */
 const KEPT_MESSAGES = 1_000;
-/** Longer than any answer of a control plane on a busy machine; tests of longer waits pass their own. */
+/** Longer than a control plane needs for any answer on a busy machine. Tests of longer waits pass their own limit. */
 const WAIT_LIMIT_MS = PATIENCE_MS;
 
 /** Close code and reason of a connection. */
@@ -18,19 +18,19 @@ interface Waiter {
   resolve: (message: ControlMessage) => void;
 }
 
-/** What a fake agent received on its connection, for tests that wait for a message. */
+/** Messages that a fake agent received on its connection, for tests that wait for a message. */
 export class Inbox {
   /** Newest received frames as text, including frames unknown to this protocol version. */
   readonly frames: string[] = [];
   #received: ControlMessage[] = [];
   readonly #waiters = new Set<Waiter>();
 
-  /** A new connection: former messages do not count for it. */
+  /** Removes the messages of the previous connection. Call for each new connection. */
   clear(): void {
     this.#received = [];
   }
 
-  /** Stores a frame. @returns its message; null: none of this protocol version */
+  /** Stores a frame. @returns the message; null: this protocol version has no such message */
   read(text: string): ControlMessage | null {
     this.frames.push(text);
     if (this.frames.length > KEPT_MESSAGES) this.frames.shift();
@@ -72,7 +72,7 @@ export class Inbox {
         closed.then(({ code, reason }): never => {
           throw new Error(`closed with ${code} ${reason} while waiting for ${type}`);
         }),
-        // The machine's clock, because the socket is real.
+        // The time limit uses the machine's clock, because the socket is real.
         new Promise<never>((_, reject) => {
           const late = () => reject(new ExpiredWait(`no ${type} within ${limitMs} ms`));
           limit = systemClock.setTimeout(late, limitMs);

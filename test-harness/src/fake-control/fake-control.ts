@@ -41,7 +41,7 @@ export interface HttpCall {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
-  /** Parsed JSON; null: none. */
+  /** Parsed JSON; null: the call has no body. */
   body: unknown;
 }
 
@@ -73,9 +73,9 @@ export interface FakeControlOptions {
   onMalformed?: (node: string, why: string) => void;
   /** Answers an HTTP call with a status and a JSON body; undefined = no answer. Default: no call is answered. */
   answers?: (call: HttpCall) => { status: number; body: object } | undefined;
-  /** Time of stamps and delays. Default: the machine's clock. */
+  /** Clock for stamps and delays. Default: the machine's clock. */
   clock?: Clock;
-  /** Ids. Default: the machine's generator. */
+  /** Source of ids. Default: the machine's generator. */
   random?: Random;
 }
 
@@ -169,7 +169,7 @@ export class FakeControl {
     return found as Wanted;
   }
 
-  /** Evaluates a condition after each change. */
+  /** Evaluates `read` after each change, until it returns a value. */
   until<T>(read: () => T | undefined | false | null): Promise<T> {
     return new Promise((resolve) => {
       const check = () => {

@@ -12,8 +12,8 @@ export interface ConnectionEvents {
   onAnswer(sdp: string): void;
   onCandidate(candidate: string, mid: string): void;
   /**
-   * "connected" means media and channels. Channels open one by one after the connection, and earlier messages would
-   * be lost.
+   * The state "connected" means that media and all channels are open. Channels open one by one after the connection,
+   * and messages sent before would be lost.
    */
   onState(state: string): void;
   onOpen(channel: ChannelName): void;
@@ -21,7 +21,9 @@ export interface ConnectionEvents {
   onMessage(channel: ChannelName, message: string | Buffer): void;
 }
 
-/** Codec and payload type of an offered video that this viewer can reassemble; null: none. */
+/**
+ * Codec and payload type of an offered video that this viewer can reassemble; null: the offer contains no such video.
+ */
 export function offeredVideo(sdp: string): { codec: NalCodec; payloadType: number } | null {
   const match = /^a=rtpmap:(\d+) (H264|H265)\/90000/im.exec(sdp);
   if (!match) return null;
@@ -56,8 +58,8 @@ export class ViewerConnection {
       control: this.#channel('control', events),
     };
     const connection = this.#connection;
-    // The other end accepts candidates only after the answer, and the library may find some earlier. Keeps them until
-    // then.
+    // The other end accepts candidates only after the answer, but the library may find candidates earlier. They are
+    // stored until the answer is sent.
     let held: [string, string][] | null = [];
     connection.onLocalDescription((sdp) => {
       events.onAnswer(answer(sdp));

@@ -17,8 +17,7 @@ export interface Picture {
 }
 
 /**
- * With an access-unit delimiter the parser finishes the preceding unit at once and need not wait for the next
- * picture.
+ * With an access-unit delimiter the parser finishes the preceding unit at once and does not wait for the next picture.
  */
 const CODECS: Readonly<Record<NalCodec, { elements: string; delimiter: Buffer }>> = {
   h264: { elements: 'h264parse ! openh264dec', delimiter: Buffer.from([0, 0, 0, 1, 0x09, 0xf0]) },
@@ -60,7 +59,7 @@ export class PictureDecoder {
     this.#input.write(CODECS[this.#codec].delimiter);
   }
 
-  /** For the message of a test that waited for a picture in vain. */
+  /** Describes the decoder's state, for the error of a test that received no picture. */
   describe(): string {
     const { exitCode, signalCode } = this.#child;
     const state = exitCode === null && signalCode === null ? 'runs' : `ended with ${signalCode ?? exitCode}`;

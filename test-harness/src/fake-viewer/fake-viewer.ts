@@ -5,7 +5,7 @@
  *
  * Owns its socket, connections, decoder and one timer.
  *
- * Teardown: `close` frees them all. Limits of waits keep to the machine's clock, because socket and media are real.
+ * Teardown: `close` frees them all. Time limits of waits use the machine's clock, because socket and media are real.
  */
 import { EventEmitter, once } from 'node:events';
 import { type Clock, type Random, systemClock, systemRandom, type Timer } from '@footlight/platform';
@@ -58,9 +58,9 @@ export interface FakeViewerOptions {
   candidateFlood?: number;
   /** false: accept self-signed certificates, as tests on one machine need */
   rejectUnauthorized?: boolean;
-  /** Stamps of input, and the wait before a replacement. Default: the machine's clock. */
+  /** Clock for the stamps of input, and for the wait before a new connection. Default: the machine's clock. */
   clock?: Clock;
-  /** Ids and random bytes. Default: the machine's generator. */
+  /** Source of ids and random bytes. Default: the machine's generator. */
   random?: Random;
 }
 
@@ -145,7 +145,7 @@ export class FakeViewer extends EventEmitter<{
     if (!this.options.silent) this.send(this.hello());
   }
 
-  /** The hello message, with resume while a connection still plays. */
+  /** The hello message. It contains `resume` while a connection still receives media. */
   hello(): Hello {
     const hello: Hello = {
       type: 'hello',
@@ -215,7 +215,7 @@ export class FakeViewer extends EventEmitter<{
     return within(timeoutMs, missing, this.video.reached(until));
   }
 
-  /** Next decoded picture that `wants` accepts. Needs `decode`. */
+  /** Next decoded picture that `wants` accepts. Needs the option `decode`. */
   async picture(wants?: (picture: Picture) => boolean, timeoutMs = PATIENCE_MS): Promise<Picture> {
     if (!this.options.decode) throw new Error('this viewer does not decode');
     return within(timeoutMs, () => `no such picture: ${this.#received()}`, this.video.nextPicture(wants));

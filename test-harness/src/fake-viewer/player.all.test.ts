@@ -22,7 +22,7 @@ let browser: Browser;
 let server: Server;
 let host: ScriptedHost;
 let page: Page;
-/** output of the page's console: empty if policy and code have no errors */
+/** errors on the page's console; they must stay empty, because a violation of the policy is an error */
 let complaints: string[] = [];
 
 beforeAll(async () => {
@@ -94,7 +94,8 @@ describe('the player in Chromium', () => {
     expect(stats?.metrics.fps).toBeGreaterThan(10);
     expect(stats?.quality.word).not.toBe('');
     await expect.poll(() => page.evaluate(() => window.client.stats?.clock?.uncertainty_ms)).toBeLessThan(50);
-    // One colour: like an app that runs and has drawn nothing yet, so the player waits for the picture.
+    // The picture has only one colour, like that of an app that has drawn nothing yet. The player therefore does not
+    // report a first frame.
     expect(await page.evaluate(() => window.traces.map(({ type }) => type))).not.toContain(
       'client.first_frame',
     );
@@ -117,7 +118,7 @@ describe('the player in Chromium', () => {
     const kinds = () => host.inputs.filter((input) => input.kind !== 'ping').map((input) => input.kind);
     await expect.poll(kinds).toContain('text');
     const button = host.inputs.find((input) => input.kind === 'button');
-    // 320×180 in 640×480: the picture is 640×360, sixty pixels below the top.
+    // A picture of 320×180 in a page of 640×480 is shown at 640×360, sixty pixels below the top.
     expect(button?.position?.x).toBeCloseTo(32_768, -2);
     expect(button?.position?.y).toBeCloseTo(32_768, -2);
     expect(host.inputs.filter((input) => input.kind === 'key')).toMatchObject([
@@ -207,7 +208,7 @@ describe('the player in Chromium', () => {
     host.offer('renegotiate');
     await expect.poll(() => host.newest?.mic?.isOpen()).toBe(true);
     await expect.poll(() => page.evaluate(() => window.client.setMicrophone(true))).toBe('on');
-    // Silence is small; a beep is not.
+    // Packets of silence are small, and packets of a beep are large.
     await expect.poll(() => host.voice.some((bytes) => bytes > 60)).toBe(true);
     expect(first?.mic).toBeNull();
 
@@ -219,7 +220,7 @@ describe('the player in Chromium', () => {
 
     expect(await page.evaluate(() => window.client.setMicrophone(false))).toBe('off');
     await expect.poll(() => page.evaluate(() => window.client.audio.microphone)).toBe('off');
-    // A new figure arrives each second: the first one includes packets in transit, the second is after silence.
+    // A new figure arrives each second. The first one may include packets in transit; the second one must include none.
     const figures = () => page.evaluate(() => window.allStats.length);
     const at = await figures();
     await expect.poll(figures).toBeGreaterThan(at);

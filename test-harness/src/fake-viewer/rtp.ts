@@ -62,7 +62,7 @@ function readExtensions(block: Buffer, profile: number, into: Map<number, Buffer
   }
 }
 
-/** Packets that wait for a missing packet before the missing packet counts as lost. */
+/** A missing packet counts as lost when this many later packets wait for it. */
 const MAX_WAITING = 64;
 
 /** Returns packets in sequence order, each once. */
@@ -75,7 +75,7 @@ export class Reorder {
   push(packet: RtpPacket): RtpPacket[] {
     this.#next ??= packet.sequence;
     const ahead = (packet.sequence - this.#next) & 0xffff;
-    // The packet is late or a duplicate: half of the number space counts as past.
+    // The packet is late or a duplicate. Half of the number space counts as earlier.
     if (ahead >= 0x8000) return [];
     this.#waiting.set(packet.sequence, packet);
     const ready = this.#drain();

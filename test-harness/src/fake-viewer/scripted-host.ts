@@ -1,6 +1,7 @@
 /**
- * Counterpart of a viewer in one process: a signaling socket that welcomes and offers, a peer connection with
- * channels, and a picture from GStreamer's videotestsrc. Only for tests of viewers; it is no agent.
+ * Counterpart of a viewer, in the process of the test: a signaling socket that sends `welcome` and offers, a peer
+ * connection with channels, and a picture from GStreamer's videotestsrc. It is not an agent, and only serves tests of
+ * viewers.
  *
  * Teardown: `close` ends the connections, the sockets and the process with the picture.
  */
@@ -65,11 +66,11 @@ export class ScriptedHost {
   readonly voice: number[] = [];
   /** later offers contain a microphone track */
   takesMicrophone = false;
-  /** accepted sockets so far */
+  /** number of accepted sockets */
   sockets = 0;
   /** send an offer after a hello without a resumable connection */
   offers = true;
-  /** null: without a socket of its own */
+  /** null: the host has no signaling socket */
   readonly #server: WebSocketServer | null;
   #say: (message: ServiceMessage) => void;
   #socket: WebSocket | null = null;
@@ -91,8 +92,8 @@ export class ScriptedHost {
     this.#rtp = rtp;
     this.#source = source;
     server?.on('connection', (socket, { url = '' }) => {
-      // The player asks without a token whether the service can be reached; this socket is refused and does not count
-      // as a viewer.
+      // The player opens a socket without a token to test whether the service can be reached. This socket is closed and
+      // does not count as a viewer.
       if (url.includes('token=')) this.#greet(socket);
       else socket.close();
     });
@@ -102,7 +103,7 @@ export class ScriptedHost {
     });
   }
 
-  /** @param clock of the host's answers to pings */
+  /** @param clock clock of the host's answers to pings */
   static async start(clock: Clock = systemClock): Promise<ScriptedHost> {
     const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false });
     await once(server, 'listening');
@@ -164,8 +165,8 @@ export class ScriptedHost {
     };
     this.peers.push(peer);
     connection.onLocalDescription((sdp) => this.say({ type: 'offer', pc_id: pcId, sdp, reason }));
-    // libdatachannel starts ICE before it stores the answer's fingerprint. A viewer that connects in between, on a busy
-    // machine, ends as "unknown CA"; without candidates it cannot connect yet.
+    // libdatachannel starts ICE before it stores the answer's fingerprint. On a busy machine a viewer may connect in
+    // between, and fails with "unknown CA". Without candidates the viewer cannot connect too early.
     connection.onLocalCandidate((candidate, mid) => {
       if (peer.held === null) this.say({ type: 'candidate', pc_id: pcId, candidate, mid });
       else peer.held.push({ candidate, mid });
@@ -212,7 +213,7 @@ export class ScriptedHost {
     });
   }
 
-  /** Takes a message of the viewer. */
+  /** Handles a message of the viewer. */
   hear(message: BrowserMessage): void {
     this.heard.push(message);
     switch (message.type) {
@@ -310,7 +311,7 @@ export class ScriptedHost {
   }
 }
 
-/** A red picture as RTP packets on a socket of this process, from a process of GStreamer. */
+/** Starts a GStreamer process that sends a red picture as RTP packets to a socket of this process. */
 async function startPicture(): Promise<{ rtp: Socket; source: ChildProcess }> {
   const rtp = createSocket('udp4');
   rtp.bind(0, '127.0.0.1');
@@ -336,7 +337,7 @@ function sendWhileOpen(
   try {
     to.sendMessageBinary(bytes);
   } catch {
-    // The track or channel has closed meanwhile.
+    // The track or channel closed after the check.
   }
 }
 
@@ -344,6 +345,6 @@ function addCandidate(peer: HostPeer, { candidate, mid }: Candidate): void {
   try {
     peer.connection.addRemoteCandidate(candidate, mid ?? 'video');
   } catch {
-    // The connection has closed meanwhile.
+    // The connection has already closed.
   }
 }

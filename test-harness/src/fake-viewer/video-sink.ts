@@ -52,7 +52,7 @@ export class VideoSink {
     this.#depacketizer = new NalDepacketizer(this.#codec);
   }
 
-  /** Decodes from the next keyframe on. Pictures are scaled to this size. */
+  /** Starts to decode at the next keyframe. Pictures are scaled to this size. */
   decode(width: number, height: number): void {
     this.#decoder ??= new PictureDecoder(this.#codec, width, height, (picture) => {
       this.picture = picture;
@@ -73,7 +73,10 @@ export class VideoSink {
     return new Promise((resolve) => this.#awaited.push({ frames, resolve }));
   }
 
-  /** Times at which complete frames arrived since the last call, monotonic ms; the newest ones. */
+  /**
+   * Times at which complete frames arrived since the last call, monotonic ms. If there are too many, only the newest
+   * times.
+   */
   takeArrivals(): number[] {
     return this.#arrivals.splice(0);
   }
@@ -89,7 +92,7 @@ export class VideoSink {
     this.counters.packets += 1;
     this.counters.bytes += bytes.length;
     this.extensions = packet.extensions;
-    // Padding probes have no payload.
+    // Padding probes have no payload, so they are skipped.
     if (packet.payload.length === 0) return;
     const lostBefore = this.#reorder.lost;
     const damagedBefore = this.#depacketizer.damaged;

@@ -17,7 +17,7 @@ export class ApiClient {
   readonly url: string;
   readonly #dispatcher = new HttpAgent({ connect: { rejectUnauthorized: false } });
 
-  /** @param url base URL, of its HTTPS port */
+  /** @param url base URL of the control plane's HTTPS port */
   constructor(url: string) {
     this.url = url;
   }
@@ -37,7 +37,7 @@ export class ApiClient {
     return { status: answer.status, body: text === '' ? null : JSON.parse(text) };
   }
 
-  /** The body of a successful answer. @throws Error with the answer for every other status */
+  /** Returns the body of a successful answer. @throws Error with the answer for every other status */
   // biome-ignore lint/suspicious/noExplicitAny: as above
   async ask(method: string, path: string, options?: ApiCall): Promise<any> {
     const { status, body } = await this.call(method, path, options);

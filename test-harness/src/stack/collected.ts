@@ -23,7 +23,7 @@ export class Collected {
     return { NODE_OPTIONS: `--import=${COLLECT}`, COLLECTED_COUNT: this.#counted };
   }
 
-  /** @param pid process that was started with `env`, not its shell */
+  /** @param pid id of the process that was started with `env`, not of its shell */
   async collect(pid: number): Promise<void> {
     const before = statSync(this.#counted).size;
     process.kill(pid, 'SIGIO');

@@ -1,9 +1,10 @@
 import { eventually, PATIENCE_MS } from './program.ts';
 
 /**
- * Waits until a host takes sessions. It is online, and its heartbeats are answered, before its first capacity report is
- * stored; until then no session is placed there (docs/hosts.md, "Host status").
- * @param read the host as GET /v1/hosts shows it; undefined: the host is not known yet
+ * Waits until a host accepts sessions. A host is online, and its heartbeats are answered, before the service has stored
+ * its first capacity report. Before this report the service places no session on the host (docs/hosts.md, "Host
+ * status").
+ * @param read the host as GET /v1/hosts shows it; undefined: the service does not list the host yet
  * @throws Error after a minute
  */
 export async function takesSessions(read: () => Promise<{ capacity: unknown } | undefined>): Promise<void> {

@@ -49,7 +49,7 @@ export function descendants(root: number): Array<[number, string]> {
   return found;
 }
 
-/** False for a zombie process: it holds no display, socket or memory. */
+/** False for a zombie process: a zombie uses no display, socket or memory. */
 export function isRunning(pid: number): boolean {
   const state = read(`/proc/${pid}/stat`).split(') ').at(-1);
   return state !== undefined && state !== '' && !state.startsWith('Z');
@@ -63,7 +63,7 @@ function filesBelow(directory: string, skip: readonly string[]): string[] {
   });
 }
 
-/** Whether a user has sessions of this agent: other agents run on this machine too. */
+/** Returns a test for the user ids of this agent's sessions, because other agents may run on the same machine. */
 function usersOf(agentPid: number): (uid: number) => boolean {
   if (process.getuid?.() !== 0) return (uid) => uid === process.getuid?.();
   const given = /(?:^|\0)SERVICE_PROCESS_UIDS=(\d+)-(\d+)/.exec(read(`/proc/${agentPid}/environ`));
@@ -76,7 +76,8 @@ export function hostTraces(agentPid: number, agentDirectory: string): HostTraces
   const isTheirs = usersOf(agentPid);
   return {
     processes: descendants(agentPid)
-      // Commands of the prepared network contain its process 1, which another network has after a session took this one.
+      // Commands of the prepared network contain the process id of its process 1. The id changes when a session uses
+      // the network and the agent prepares a new one.
       .map(([, command]) => command.replace(/(?<=--target )\d+/, 'PID'))
       .sort(),
     displays: [
@@ -86,7 +87,7 @@ export function hostTraces(agentPid: number, agentDirectory: string): HostTraces
       .filter((file) => isTheirs(ownerOf(file)))
       .sort(),
     files: filesBelow(agentDirectory, [path.join(agentDirectory, 'homes')])
-      // The parent folder of the session folders stays. Jobs are reported when the service asks, session or not.
+      // The parent folder of the session folders stays. The file of job reports does not depend on sessions.
       .filter((file) => file !== path.join(agentDirectory, 'sessions') && !/\/job-reports\.json\b/.test(file))
       .sort(),
     sharedMemory: [
@@ -108,7 +109,10 @@ export function hostTraces(agentPid: number, agentDirectory: string): HostTraces
   };
 }
 
-/** The same once no helper of the agent is between its fork and its program; null before. */
+/**
+ * The same list, when every helper of the agent has started its program; null: a helper has forked but has not started
+ * its program.
+ */
 export function steadyTraces(agentPid: number, agentDirectory: string): HostTraces | null {
   const traces = hostTraces(agentPid, agentDirectory);
   const isStarting = (command: string) => command === '' || command.endsWith('dist/main.js run');
@@ -116,8 +120,8 @@ export function steadyTraces(agentPid: number, agentDirectory: string): HostTrac
 }
 
 /**
- * Waits until the host has no more resources than before a session. Resources that the agent prepares in advance may
- * be missing: it prepares them again for the next launch at the latest.
+ * Waits until the host has no more resources than before a session. Resources that the agent prepares in advance may be
+ * missing: it prepares them again for the next launch.
  * @throws ExpiredWait with the leftovers
  */
 export async function nothingLeft(
@@ -134,7 +138,7 @@ export async function nothingLeft(
   });
 }
 
-/** Items that `some` contains more often than `others`. */
+/** Items that are more often in `some` than in `others`. */
 function surplus(some: readonly string[] = [], others: readonly string[] = []): string[] {
   const rest = [...others];
   return some.filter((one) => {
@@ -156,7 +160,7 @@ export interface SessionTraces extends Omit<HostTraces, 'displays' | 'sharedMemo
 }
 
 /**
- * @param uids SERVICE_PROCESS_UIDS, used by no other agent on this machine; without root sessions have no separate
+ * @param uids SERVICE_PROCESS_UIDS, used by no other agent on this machine; without root, sessions have no separate
  *   users
  */
 export function sessionTraces(agentPid: number, agentDirectory: string, uids: Uids): SessionTraces {

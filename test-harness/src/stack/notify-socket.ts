@@ -16,7 +16,7 @@ while True:
     print(json.dumps(s.recv(65536).decode()), flush=True)
 `;
 
-/** Notification socket of a Type=notify service (man 3 sd_notify), in place of systemd. */
+/** Notification socket of a Type=notify service (man 3 sd_notify). The test uses it in place of systemd. */
 export class NotifySocket {
   /** Received lines, oldest first. */
   readonly lines: string[] = [];

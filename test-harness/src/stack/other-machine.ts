@@ -19,9 +19,8 @@ export interface OtherMachineOptions {
 }
 
 /**
- * Simulated second machine with separate process tree, mounts, host name and network, joined to this machine by a
- * veth
- * pair. Process 1 is a shell, not systemd. close() ends all its processes.
+ * Simulated second machine with its own process tree, mounts, host name and network. A veth pair connects it to this
+ * machine. Process 1 is a shell, not systemd. close() ends all its processes.
  */
 export class OtherMachine {
   /** This machine's address on the veth pair. */
@@ -34,7 +33,7 @@ export class OtherMachine {
 
   constructor(options: OtherMachineOptions) {
     const mark = randomBytes(3).toString('hex');
-    // One of 256 small networks; the last octet is the end of the pair.
+    // One of 256 small networks; the last octet of an address selects the end of the veth pair.
     const network = `10.231.${Number.parseInt(mark.slice(0, 2), 16)}`;
     this.gateway = `${network}.1`;
     this.#namespace = `fl-${mark}`;
@@ -74,7 +73,7 @@ export class OtherMachine {
         ],
         ...['/bin/sh', script],
       ],
-      // A process in the machine gets the environment of a login, not of the tests.
+      // A process in the simulated machine gets the environment of a login, not the environment of the tests.
       {
         env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/root' },
         stdio: ['pipe', 'pipe', 'pipe'],
@@ -88,7 +87,7 @@ export class OtherMachine {
     this.#shell.stderr?.on('data', read);
   }
 
-  /** Runs a command line in a shell. @throws ExpiredWait with the output so far when the time limit passes */
+  /** Runs a command line in a shell. @throws ExpiredWait with the previous output when the time limit passes */
   run(line: string, limitMs = PATIENCE_MS): Promise<CommandOutcome> {
     const end = `__end_${randomBytes(6).toString('hex')}__`;
     const from = this.#output.length;

@@ -31,7 +31,7 @@ export interface Program {
 
 /**
  * @param script path below scripts/, or an absolute path
- * @param env environment besides PATH, HOME and the mark of the test run
+ * @param env environment variables in addition to PATH, HOME and the id of the test run
  * @param core only CPU core of the program; null: all
  * @param uid user id, with the group of the same number; null: the tests' user
  */
@@ -51,7 +51,7 @@ export function startProgram(
   }
   const pinned = core === null ? [] : ['taskset', '-c', String(core)];
   const user = uid === null ? [] : ['--reuid', String(uid), '--regid', String(uid), '--clear-groups'];
-  // PDEATHSIG: the kernel kills the program when the test run is killed.
+  // With PDEATHSIG the kernel kills the program when the test run is killed.
   const child: ChildProcess = spawn(
     'setpriv',
     [
@@ -109,14 +109,14 @@ export async function freePort(): Promise<number> {
 const POLL_MS = 100;
 
 /**
- * Default limit of a wait. A busy machine is late by tens of seconds; after a minute the awaited result counts as
+ * Default limit of a wait. A busy machine may need tens of seconds longer. After a minute the awaited result counts as
  * missing.
  */
 export const PATIENCE_MS = 60_000;
 
 /**
- * The awaited result did not arrive in time. `scripts/test` retries an end-to-end file once after this error, and after
- * no other: a wrong value must never be reported with it.
+ * The awaited result did not arrive in time. `scripts/test` retries an end-to-end file once after this error only. A
+ * wrong value must therefore never be reported with this error.
  */
 export class ExpiredWait extends Error {
   override readonly name = 'ExpiredWait';

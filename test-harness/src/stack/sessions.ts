@@ -4,7 +4,7 @@ import type { ApiAnswer } from './api-client.ts';
 import { eventually, PATIENCE_MS } from './program.ts';
 import { diagnosticsApp, type Stack, startStack } from './stack.ts';
 
-/** Small picture with little work for renderer and encoder. */
+/** A small picture, which needs little work from renderer and encoder. */
 const SMALL = { width: 320, height: 240, fps: 30 };
 
 export interface OwnStack {
@@ -113,7 +113,7 @@ export class PersonSessions {
     if (over.session) throw new Error(`the session ended: ${JSON.stringify(over.session)}`);
   }
 
-  /** The session after its end. */
+  /** Waits for the session's end, and returns the session. */
   // biome-ignore lint/suspicious/noExplicitAny: as above
   ended(id: string, limitMs = PATIENCE_MS): Promise<any> {
     return eventually('the session is over', limitMs, async () => {

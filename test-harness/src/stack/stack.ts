@@ -35,7 +35,7 @@ export interface StackOptions {
   readonly agentUid?: number;
   /** Module below the repository that the agent loads first. The agent then runs from source. */
   readonly agentPreload?: string;
-  /** Additional apps for the seed file: bodies of POST /v1/apps. */
+  /** Additional apps for the seed file, as bodies of POST /v1/apps. */
   readonly apps?: readonly object[];
 }
 
@@ -58,9 +58,12 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-/** Parent of the directories of stacks. An ordinary user can only write to the second, and its apps see the host's. */
+/**
+ * Parent of the directories of stacks. An ordinary user can only write to /var/tmp. Apps of an ordinary user use the
+ * host's /var/tmp, so they can read the files.
+ */
 const STACKS = process.getuid?.() === 0 ? '/srv' : '/var/tmp';
-/** The test run looks for what is left behind by this part of its id. */
+/** Part of the test run's id in the names of directories, by which the test run finds leftovers. */
 const runTag = process.env.FOOTLIGHT_TEST_RUN?.slice(0, 8) ?? 'stack';
 const ADMIN = { email: 'ada@example.org', username: 'ada', password: 'a-long-enough-pass-phrase' };
 
@@ -100,7 +103,7 @@ function agentProgram(preload?: string): { command: string; words: string[]; env
   };
 }
 
-/** The message of a control plane or an agent whose port is used by another program. */
+/** Error of a control plane or an agent whose port is used by another program. */
 const PORT_TAKEN = /another program has it|EADDRINUSE/;
 const STARTS = 3;
 
@@ -110,7 +113,8 @@ const STARTS = 3;
  */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   for (let start = 1; ; start++) {
-    // Not below /tmp or /var/tmp: each session of a root agent has its own, which would hide the apps' files.
+    // Not below /tmp or /var/tmp: each session of a root agent has its own /tmp and /var/tmp, which would hide the
+    // apps' files.
     const directory = mkdtempSync(path.join(STACKS, `footlight-${runTag}-`));
     try {
       return await startOnce(options, directory);
@@ -195,7 +199,7 @@ async function startOnce(options: StackOptions, directory: string): Promise<Stac
     return program;
   };
 
-  // Started at the same time: testing its encoders takes the agent longer than the control plane needs to listen.
+  // Both programs start at the same time to save time: the agent tests its encoders while the control plane starts.
   const [controlStart, agentStart] = await Promise.allSettled([startControl(), startAgent()]);
   if (controlStart.status === 'rejected' || agentStart.status === 'rejected') {
     for (const start of [controlStart, agentStart])
@@ -270,7 +274,10 @@ function remove(directory: string): void {
   rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 }
 
-/** Cleans up after a failed run, so that no mounts remain for the next run. Tests for leftovers fail earlier. */
+/**
+ * Removes the mounts that a failed run has left, so that they do not disturb the next run. Tests for leftovers check
+ * the mounts before this call.
+ */
 function unmountBelow(directory: string): void {
   const mounts = readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')
