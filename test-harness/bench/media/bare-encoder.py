@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The reference of the density bench: the same capture, conversion and encoder, with a sink that discards everything.
 
-Answers each line on standard input with the count of pictures encoded so far.
+Answers each line on standard input with the number of encoded pictures.
 Usage: bare-encoder.py DISPLAY WIDTH HEIGHT FPS BITRATE_KBPS
 """
 import sys

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Draws a picture with detail that an encoder can leave out, like games and films: panning clouds, with grain.
 
-At a high bitrate the encoder uses the bits for the grain of each frame, so it fills its bitrate; at a low one it leaves
-the grain out, and a keyframe of 720p takes about 6 kB. The picture is a separate window, like that of an app. Prints
-"drawing" after the first drawing.
+At a high bitrate the encoder uses the bits for the grain of each frame, so it fills its bitrate; at a low bitrate it
+leaves the grain out, and a keyframe of 720p takes about 6 kB. The picture is a separate window, like that of an app.
+Prints "drawing" after the first drawing.
 Usage: moving-picture.py DISPLAY WIDTH HEIGHT FPS
 """
 import ctypes
@@ -61,12 +61,12 @@ for function, result, arguments in (
     getattr(x11, function).argtypes = arguments
 
 Z_PIXMAP = 2
-# Different pictures; they are shown forwards and backwards.
+# Number of different pictures, which are shown forwards and then backwards.
 PICTURES = 16
-# Pixels by which the picture moves from one frame to the next.
+# Number of pixels by which the picture moves from one frame to the next.
 STEP = 2
 BOXES = 24
-# Bits of each colour that are noise.
+# Bits of each colour component that contain noise.
 GRAIN = 0x07
 
 name, width, height, fps = sys.argv[1], *map(int, sys.argv[2:5])

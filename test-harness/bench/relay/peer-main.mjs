@@ -1,8 +1,8 @@
 /** The peer of the relay bench: the unmodified signaling server of PeerJS. Prints its address. */
 import { createRequire } from 'node:module';
 
-// PeerJS's web framework calls this package as a function, but the version that the workspace overrides it with is not
-// a function. No message passes through it.
+// PeerJS's web framework calls this package as a function, but the workspace overrides it with a version that is not a
+// function. The replacement does not affect the measurement, because no message passes through the package.
 const require = createRequire(import.meta.url);
 const requireOfExpress = createRequire(createRequire(require.resolve('peer')).resolve('express'));
 const file = requireOfExpress.resolve('content-disposition');

@@ -19,7 +19,7 @@ own = os.environ["DISPLAY"].lstrip(":")
 while True:
     for key, _ in waiting.select():
         client, _ = key.fileobj.accept()
-        # With its own network, its own window connects here.
+        # In a separate network the app's own window connects here, which is no success of the attack.
         if str(key.data) != own:
             open(os.path.join(os.environ["LOOT"], "clients"), "a").write("%d\n" % key.data)
         client.close()

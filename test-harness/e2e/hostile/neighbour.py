@@ -1,5 +1,6 @@
-"""An app that tries to access resources of others. TARGETS in its environment lists them, so that it need not guess. It
-writes one line for each attempt that was NOT refused, then the number of attempts, and exits."""
+"""An app that tries to access resources of others. TARGETS in its environment lists these resources, so that the
+app need not guess them. It writes one line for each attempt that was NOT refused, then the number of attempts, and
+exits."""
 import ctypes, glob, json, os, socket, sys
 
 targets = json.loads(os.environ["TARGETS"])
@@ -64,7 +65,7 @@ for path in targets["directories"]:
     refused("list " + path, lambda: reads(path))
     refused("write in " + path, lambda: writes(os.path.join(path, "footlight-was-here")))
 
-# It must see only its own process tree, whatever process ids the others have.
+# The app must see only its own process tree. The attack tries every process that /proc lists.
 for pid in filter(str.isdigit, os.listdir("/proc")):
     try:
         owner = os.stat(f"/proc/{pid}").st_uid

@@ -1,5 +1,5 @@
-"""An app that attacks its neighbour for SECONDS, again and again. TARGETS in its environment lists the targets. At the
-end it writes one line for each success, one for each defence that stopped it, the number of attempts, and exits."""
+"""An app that attacks its neighbour repeatedly for SECONDS. TARGETS in its environment lists the targets. At the end
+it writes one line for each success, one for each defence that stopped an attack, the number of attempts, and exits."""
 import ctypes, glob, json, os, socket, stat, struct, sys, threading, time
 
 targets = json.loads(os.environ["TARGETS"])
@@ -40,7 +40,7 @@ def says(address, words):
 
 
 def wait_for_clients(server):
-    """Whoever comes gave away its cookie."""
+    """A client that connects here has sent its cookie to the attacker."""
     server.settimeout(0.5)
     while time.monotonic() < until:
         try:
@@ -96,7 +96,7 @@ def segments_of_others():
 
 
 def is_mine(pid):
-    """Where sessions share a user, their mark tells."""
+    """If sessions share a user, a variable in the environment identifies the processes of this session."""
     if os.stat("/proc/" + pid).st_uid != os.getuid():
         return False
     mark = "FOOTLIGHT_SESSION=" + os.environ["FOOTLIGHT_SESSION"]
@@ -104,7 +104,7 @@ def is_mine(pid):
 
 
 def traces(pid):
-    """In a child that leaves at once: a traced process stops at its next signal for as long as its tracer lives."""
+    """Traces from a child that exits at once: a traced process stays stopped after a signal until its tracer ends."""
     child = os.fork()
     if child == 0:
         # PTRACE_SEIZE
@@ -127,7 +127,7 @@ def processes_of_others():
 
 
 def plant():
-    """What an agent that reads here would trip over."""
+    """Creates files in shared folders that would disturb an agent that reads them."""
     for index in range(0, 1000, 97):
         for path in (f"/tmp/.X{index}-lock", f"/tmp/.X11-unix/X{index}"):
             for make in (
@@ -141,7 +141,7 @@ def plant():
                     make()
                 except OSError:
                     continue
-                # Without root this is the host's /tmp, where no file may be left.
+                # Without root the app uses the host's /tmp, so the test must remove its files.
                 for remove in (os.unlink, os.rmdir):
                     try:
                         remove(path)

@@ -1,4 +1,4 @@
-// Works in cycles and leaks one resource in every n-th, so that the leak detector has something to find.
+// Works in cycles and leaks one resource in every n-th, so that a test of the leak detector has a leak.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ const MIB = 1024 * 1024;
 const kept = [];
 let cycle = 0;
 
-/** Opens one of each resource, and releases all except the one that leaks. */
+/** Opens one resource of each kind, and releases all except the leaking one. */
 async function work() {
   cycle += 1;
   const descriptor = openSync('/dev/null', 'r');

@@ -1,4 +1,4 @@
-// Shows the contract of the service that this page came from; nothing is asked of any other.
+// Shows the contract of the service that serves this page. The page sends no request to other servers.
 const dark = window.matchMedia('(prefers-color-scheme: dark)');
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
 dark.addEventListener('change', follow);
@@ -9,11 +9,11 @@ window.SwaggerUIBundle({
   dom_id: '#reference',
   presets: [window.SwaggerUIBundle.presets.apis],
   layout: 'BaseLayout',
-  // A link to an operation can be passed on.
+  // The URL names the open operation, so that people can share it.
   deepLinking: true,
   docExpansion: 'none',
   defaultModelsExpandDepth: 0,
   filter: true,
-  // The renderer would otherwise send the document to a service on the Internet.
+  // null: Swagger UI must not send the document to its validator on the Internet.
   validatorUrl: null,
 });
