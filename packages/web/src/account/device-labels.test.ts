@@ -9,6 +9,6 @@ test.each([
   ],
   [{ name: '', capabilities: { platform: 'Android' } }, 'Android'],
   [{ name: '  ', capabilities: { browser: 'odd', platform: 7 } }, 'Device abcdef'],
-])('%j is called %s', (device, words) => {
-  expect(deviceLabel({ device_key: 'abcdefgh', ...device } as never)).toBe(words);
+])('%j is called %s', (device, label) => {
+  expect(deviceLabel({ device_key: 'abcdefgh', ...device } as never)).toBe(label);
 });

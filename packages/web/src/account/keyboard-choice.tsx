@@ -40,7 +40,7 @@ export default function KeyboardChoice() {
         )}
         data={[
           { value: DETECTED, label: t('As the browser reports') },
-          ...namedLayouts().map(({ index, words }) => ({ value: String(index), label: words })),
+          ...namedLayouts().map(({ index, label }) => ({ value: String(index), label })),
         ]}
         value={keep.isPending ? keep.variables : stored}
         onChange={(event) => keep.mutate(event.currentTarget.value)}

@@ -17,16 +17,16 @@ test.each([
   [HOUR - 1_000, 'in 1 hour'],
   [24 * HOUR - 1_000, 'tomorrow'],
   [7 * 24 * HOUR - 5_000, 'in 7 days'],
-])('%i ms from now is %j', (offset, words) => {
-  expect(relativeLabel(offset)).toBe(words);
+])('%i ms from now is %j', (offset, label) => {
+  expect(relativeLabel(offset)).toBe(label);
 });
 
 test.each([
   [4_999, '4 s'],
   [187_000, '3:07'],
   [3_765_000, '1:02:45'],
-])('%i ms take %j', (ms, words) => {
-  expect(durationLabel(ms)).toBe(words);
+])('%i ms take %j', (ms, label) => {
+  expect(durationLabel(ms)).toBe(label);
 });
 
 test('a page without times and counts creates no number or date format', async () => {
@@ -37,10 +37,10 @@ test('a page without times and counts creates no number or date format', async (
   ];
   vi.resetModules();
   await import('./relative-time.tsx');
-  const words = await import('../i18n/translate.ts');
-  words.putInForce({}, 'de-DE');
+  const label = await import('../i18n/translate.ts');
+  label.putInForce({}, 'de-DE');
   expect(made.map((format) => format.mock.calls.length)).toEqual([0, 0, 0]);
   vi.restoreAllMocks();
   // Test files that run after this one share these modules.
-  words.putInForce({}, 'en-GB');
+  label.putInForce({}, 'en-GB');
 });

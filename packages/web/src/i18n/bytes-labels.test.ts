@@ -8,6 +8,6 @@ test.each([
   [73_400_320, '73.4 MB'],
   [999_600_000, '1.0 GB'],
   [250_000_000_000, '250 GB'],
-])('%i bytes are %s', (bytes, words) => {
-  expect(bytesLabel(bytes)).toBe(words);
+])('%i bytes are %s', (bytes, label) => {
+  expect(bytesLabel(bytes)).toBe(label);
 });

@@ -13,7 +13,7 @@ const COUNTED = new RegExp(String.raw`(?<![\w.])plural\([^'"]*?(?:${LITERAL}),\s
 /** Texts that the sources of an area show: [text, file]. A counted text is named by its `other` form. */
 function textsOf(isInArea: (file: string) => boolean): [string, string][] {
   return readdirSync(src, { recursive: true, encoding: 'utf8' })
-    .filter((file) => /(?<!\.test|\.gen)\.tsx?$/.test(file) && !/^(admin\/)?words\//.test(file))
+    .filter((file) => /(?<!\.test|\.gen)\.tsx?$/.test(file) && !/^(admin\/)?i18n\//.test(file))
     .filter(isInArea)
     .flatMap((file) => {
       const text = readFileSync(path.join(src, file), 'utf8');

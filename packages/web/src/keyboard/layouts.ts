@@ -82,9 +82,9 @@ export const LAYOUTS: readonly OfferedLayout[] = ROWS.map(([layout, variant, nam
  * The layouts with their names in the person's language, sorted by name.
  * @returns with their index in LAYOUTS
  */
-export function namedLayouts(): { index: number; words: string }[] {
-  return LAYOUTS.map(({ name }, index) => ({ index, words: t(name) })).sort((one, other) =>
-    one.words.localeCompare(other.words, localeTag()),
+export function namedLayouts(): { index: number; label: string }[] {
+  return LAYOUTS.map(({ name }, index) => ({ index, label: t(name) })).sort((one, other) =>
+    one.label.localeCompare(other.label, localeTag()),
   );
 }
 

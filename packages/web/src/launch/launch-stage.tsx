@@ -62,12 +62,12 @@ export function LaunchStage(props: {
                     {step.state === 'current' && <span className={styles.stepPulse} />}
                     {step.state === 'ahead' && <span className={styles.stepDot} />}
                   </span>
-                  {step.words}
+                  {step.label}
                 </li>
               ))}
             </ol>
             <p className="visually-hidden" role="status">
-              {current?.words}
+              {current?.label}
             </p>
             <Timing
               startedAtMs={props.startedAtMs}

@@ -6,7 +6,7 @@ import { t } from '../i18n/translate.ts';
 /** One line of the launch list. */
 export interface LaunchStep {
   key: string;
-  words: string;
+  label: string;
   state: 'done' | 'current' | 'ahead';
 }
 
@@ -14,24 +14,24 @@ interface StepRule {
   key: string;
   /** Prefix with which the host reports this step; null: the host does not report it. */
   detail: string | null;
-  words: (detail: string) => string;
+  label: (detail: string) => string;
   /** Shown before it is reached; other steps are shown only when the host reports them. */
   always: boolean;
 }
 
 const RULES: readonly StepRule[] = [
-  { key: 'place', detail: null, words: () => t('Finding a machine'), always: true },
+  { key: 'place', detail: null, label: () => t('Finding a machine'), always: true },
   {
     key: 'release',
     detail: LAUNCH_STEPS.waiting_home,
-    words: () => t('Waiting for your last session to release its files'),
+    label: () => t('Waiting for your last session to release its files'),
     always: false,
   },
-  { key: 'home', detail: LAUNCH_STEPS.preparing_home, words: () => t('Preparing your files'), always: false },
+  { key: 'home', detail: LAUNCH_STEPS.preparing_home, label: () => t('Preparing your files'), always: false },
   {
     key: 'image',
     detail: LAUNCH_STEPS.pulling_image,
-    words: (detail) => {
+    label: (detail) => {
       const percent = /(\d{1,3}) ?%/.exec(detail)?.[1];
       return percent === undefined ? t('Fetching the app') : t('Fetching the app, {percent} %', { percent });
     },
@@ -40,26 +40,26 @@ const RULES: readonly StepRule[] = [
   {
     key: 'display',
     detail: LAUNCH_STEPS.starting_display,
-    words: () => t('Starting the display'),
+    label: () => t('Starting the display'),
     always: true,
   },
-  { key: 'app', detail: LAUNCH_STEPS.starting_app, words: () => t('Starting the app'), always: true },
+  { key: 'app', detail: LAUNCH_STEPS.starting_app, label: () => t('Starting the app'), always: true },
   {
     key: 'encoder',
     detail: LAUNCH_STEPS.starting_encoder,
-    words: () => t('Starting the picture'),
+    label: () => t('Starting the picture'),
     always: true,
   },
   {
     key: 'boot',
     detail: LAUNCH_STEPS.app_booting,
-    words: () => t('Waiting for the app to draw'),
+    label: () => t('Waiting for the app to draw'),
     always: true,
   },
   {
     key: 'presented',
     detail: LAUNCH_STEPS.app_presented,
-    words: () => t('Connecting to the picture'),
+    label: () => t('Connecting to the picture'),
     always: true,
   },
 ];
@@ -98,7 +98,7 @@ export function stepsOf(progress: LaunchProgress): LaunchStep[] {
     const detail = progress.seen[rule.key];
     if (!rule.always && detail === undefined) return [];
     const state = index < progress.reached ? 'done' : index === progress.reached ? 'current' : 'ahead';
-    return [{ key: rule.key, words: rule.words(detail ?? ''), state }];
+    return [{ key: rule.key, label: rule.label(detail ?? ''), state }];
   });
 }
 

@@ -14,7 +14,7 @@ const after = (...details: (string | null)[]): LaunchProgress =>
     NO_PROGRESS,
   );
 const current = (progress: LaunchProgress) =>
-  stepsOf(progress).find((step) => step.state === 'current')?.words;
+  stepsOf(progress).find((step) => step.state === 'current')?.label;
 
 describe('launch steps', () => {
   test('start with finding a machine', () => {
@@ -35,8 +35,8 @@ describe('launch steps', () => {
     ['starting encoder', 'Starting the picture'],
     ['app booting', 'Waiting for the app to draw'],
     ['app presented', 'Connecting to the picture'],
-  ])('%s is explained as "%s"', (detail, words) => {
-    expect(current(after(detail))).toBe(words);
+  ])('%s is explained as "%s"', (detail, label) => {
+    expect(current(after(detail))).toBe(label);
   });
 
   test('omit steps that do not apply, and keep those that were reported', () => {
@@ -45,7 +45,7 @@ describe('launch steps', () => {
     expect(keys(after('pulling image 10 %', 'pulling image 90 %', 'starting display'))).toContain('image');
     expect(stepsOf(after('pulling image 90 %', 'starting app'))[1]).toEqual({
       key: 'image',
-      words: 'Fetching the app, 90 %',
+      label: 'Fetching the app, 90 %',
       state: 'done',
     });
   });

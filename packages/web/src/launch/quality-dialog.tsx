@@ -103,8 +103,8 @@ export default function QualityDialog(props: {
                     <StateChip tone={TONES[choice.suitability]}>{t(choice.chip)}</StateChip>
                   )}
                 </span>
-                <span className={styles.words}>
-                  {choice.id === '' ? t('The usual quality of this app.') : choice.words}
+                <span className={styles.label}>
+                  {choice.id === '' ? t('The usual quality of this app.') : choice.label}
                 </span>
               </span>
             </label>

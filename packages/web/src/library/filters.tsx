@@ -7,9 +7,9 @@ import styles from './library.module.css';
 import type { Place } from './place.ts';
 
 const KINDS = [
-  { kind: 'game', words: msg('Games') },
-  { kind: 'desktop', words: msg('Desktops') },
-  { kind: 'launcher', words: msg('Launchers') },
+  { kind: 'game', label: msg('Games') },
+  { kind: 'desktop', label: msg('Desktops') },
+  { kind: 'launcher', label: msg('Launchers') },
 ] as const;
 
 /** Filters that decide which apps the library shows. */
@@ -50,7 +50,7 @@ export function Filters(props: {
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would be announced as part of a form */}
       <div className={styles.kinds} role="group" aria-label={t('Show only')}>
         {kinds.length > 1 &&
-          kinds.map(({ kind, words }) => (
+          kinds.map(({ kind, label }) => (
             <button
               key={kind}
               type="button"
@@ -58,7 +58,7 @@ export function Filters(props: {
               aria-pressed={filter.kind === kind}
               onClick={() => onChange({ kind: filter.kind === kind ? null : kind })}
             >
-              {t(words)}
+              {t(label)}
             </button>
           ))}
         <button

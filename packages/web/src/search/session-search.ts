@@ -2,11 +2,11 @@ import type { AdminSessionFilter } from '@footlight/protocol/rest';
 import { parseListSearch } from './list-search.ts';
 
 /** Filters of the sessions page in order, with their labels. */
-export const SESSION_FILTERS: readonly { value: AdminSessionFilter; words: string }[] = [
-  { value: 'active', words: 'Active' },
-  { value: 'ended', words: 'Ended' },
-  { value: 'failed', words: 'Failed' },
-  { value: 'all', words: 'All' },
+export const SESSION_FILTERS: readonly { value: AdminSessionFilter; label: string }[] = [
+  { value: 'active', label: 'Active' },
+  { value: 'ended', label: 'Ended' },
+  { value: 'failed', label: 'Failed' },
+  { value: 'all', label: 'All' },
 ];
 
 /** State of the sessions page, stored in the URL. */

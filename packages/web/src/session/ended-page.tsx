@@ -38,7 +38,7 @@ export function EndedPage(props: {
   const { session, app } = props;
   const { onLibrary } = props;
   useEffect(() => awaitPad(onLibrary), [onLibrary]);
-  const words = endLabel(session);
+  const label = endLabel(session);
   const facts = factsOf(session);
   const startedMs = session.started_at === null ? null : Date.parse(session.started_at);
   const ranMs =
@@ -48,7 +48,7 @@ export function EndedPage(props: {
       <AppPicture app={app} shape="hero" className={styles.endedPicture} />
       <div className={styles.endedText}>
         <Brand href="/app" />
-        <h1>{t(words.sentence)}</h1>
+        <h1>{t(label.sentence)}</h1>
         <p>
           {session.ended_at === null
             ? app.name

@@ -52,7 +52,7 @@ export function SessionReport({ session }: { session: Session }) {
             ),
         )}
       </dl>
-      <div className={styles.words}>
+      <div className={styles.label}>
         <h2>{saidByServer(report.limit)}</h2>
         {report.remedy !== null && <p>{saidByServer(report.remedy)}</p>}
         {played !== null && played > JUDGED_MS && (

@@ -4,14 +4,14 @@ import { type PadAction, signOf } from '../focus/pad-kind.ts';
 import { msg, t } from '../i18n/translate.ts';
 import styles from './shell.module.css';
 
-const IN_LIBRARY: readonly [PadAction, key: string, words: string][] = [
+const IN_LIBRARY: readonly [PadAction, key: string, label: string][] = [
   ['accept', '↵', msg('Open')],
   ['favourite', 'F', msg('Favourite')],
   ['quality', 'Q', msg('Quality')],
   ['find', '/', msg('Find')],
   ['menu', '', msg('Menu')],
 ];
-const ELSEWHERE: readonly [PadAction, key: string, words: string][] = [
+const ELSEWHERE: readonly [PadAction, key: string, label: string][] = [
   ['accept', '↵', msg('Choose')],
   ['back', '', msg('Back')],
 ];
@@ -23,14 +23,14 @@ const ELSEWHERE: readonly [PadAction, key: string, words: string][] = [
 export function PadHints({ input }: { input: Exclude<InputKind, 'pointer'> }) {
   const inLibrary = useRouterState({ select: ({ location }) => location.pathname === '/app' });
   const hints = (inLibrary ? IN_LIBRARY : ELSEWHERE)
-    .map(([action, key, words]) => ({ words, sign: input === 'keys' ? key : signOf(input, action) }))
+    .map(([action, key, label]) => ({ label, sign: input === 'keys' ? key : signOf(input, action) }))
     .filter(({ sign }) => sign !== '');
   return (
     // Hidden from screen readers, because they announce the actions of the controls.
     <ul className={styles.hints} data-pad={input} aria-hidden="true">
-      {hints.map(({ words, sign }) => (
-        <li key={words}>
-          <kbd>{sign}</kbd> {t(words)}
+      {hints.map(({ label, sign }) => (
+        <li key={label}>
+          <kbd>{sign}</kbd> {t(label)}
         </li>
       ))}
     </ul>

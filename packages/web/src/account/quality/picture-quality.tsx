@@ -70,7 +70,7 @@ export function PictureQuality() {
             />
             <span className={styles.rowText}>
               <strong>{choice.name}</strong>
-              <span className={styles.dim}>{choice.words}</span>
+              <span className={styles.dim}>{choice.label}</span>
             </span>
             {choice.chip !== null && <StateChip tone={CHIPS[choice.suitability]}>{t(choice.chip)}</StateChip>}
           </label>

@@ -27,7 +27,7 @@ describe('the choice of a quality', () => {
     const reasons = [{ code: 'bandwidth_too_low', message: 'The connection is too slow.' }];
     const [, choice] = choicesOf(offer([profile('4k', { eligibility: 'ineligible', reasons })], ''), null);
     expect(choice).toMatchObject({ suitability: 'ineligible', chip: 'Not for this device' });
-    expect(choice?.words).toBe(
+    expect(choice?.label).toBe(
       'Up to 1280 × 720 at 60 frames a second, about 5.5 Mbit/s. The connection is too slow.',
     );
   });

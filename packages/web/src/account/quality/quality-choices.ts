@@ -13,7 +13,7 @@ export interface QualityChoice {
   id: string;
   name: string;
   /** size and frame rate, or why it does not suit */
-  words: string;
+  label: string;
   suitability: Suitability;
   /** for the chip, untranslated; null: no chip */
   chip: string | null;
@@ -34,7 +34,7 @@ export function choicesOf(offer: ProfileOffer, globalDefaultId: string | null): 
     name: byDefault
       ? t('Default of this instance: {quality}', { quality: byDefault.display_name })
       : t('Whatever suits the app and this device'),
-    words: t('Used from the next launch on, for every app that lets you choose.'),
+    label: t('Used from the next launch on, for every app that lets you choose.'),
     suitability: 'eligible',
     chip: null,
   };
@@ -45,7 +45,7 @@ export function choicesOf(offer: ProfileOffer, globalDefaultId: string | null): 
       return {
         id: profile.id,
         name: profile.display_name,
-        words: labelOf(profile),
+        label: labelOf(profile),
         suitability,
         chip: CHIPS[suitability],
       };

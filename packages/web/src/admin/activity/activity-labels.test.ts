@@ -26,7 +26,7 @@ describe('the labels of an activity entry', () => {
     [{ name: { toString: 1 } }, '{"toString":1}'],
     [{ kept: [{ toString: 1, valueOf: 1 }] }, '{"toString":1,"valueOf":1}'],
     [{}, ''],
-  ])('%j is “%s”', (details, words) => {
-    expect(detailLabel({ details })).toBe(words);
+  ])('%j is “%s”', (details, label) => {
+    expect(detailLabel({ details })).toBe(label);
   });
 });

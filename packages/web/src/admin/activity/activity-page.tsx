@@ -78,7 +78,7 @@ export function ActivityPage(props: { search: ActivitySearch; onSearch: (search:
       />
       <div className={styles.filters}>
         <SearchField
-          words="Find activity"
+          label="Find activity"
           hint="Action, id or name"
           value={search.q ?? ''}
           onChange={(q) => onSearch({ ...search, q })}
@@ -117,7 +117,7 @@ export function ActivityPage(props: { search: ActivitySearch; onSearch: (search:
           </>
         )}
         <PickFilter
-          words="Thing"
+          label="Thing"
           all="anything"
           kind="things"
           id={search.thing}
@@ -129,7 +129,7 @@ export function ActivityPage(props: { search: ActivitySearch; onSearch: (search:
           }}
         />
         <PickFilter
-          words="By"
+          label="By"
           all="everybody"
           kind="users"
           id={search.who}

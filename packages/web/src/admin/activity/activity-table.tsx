@@ -11,11 +11,11 @@ import { restOf, type Thing, thingOf } from './activity-things.ts';
 import { useNames } from './use-names.ts';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'What' },
-  { words: 'About' },
-  { words: 'Who' },
-  { words: 'When' },
-  { words: 'Details' },
+  { label: 'What' },
+  { label: 'About' },
+  { label: 'Who' },
+  { label: 'When' },
+  { label: 'Details' },
 ];
 const TONES = { info: 'neutral', warn: 'warning', err: 'danger' } as const;
 
@@ -64,11 +64,11 @@ export function ActivityTable({ entries }: { entries: readonly ActivityEntry[] |
 }
 
 function ThingLink({ thing }: { thing: Thing }) {
-  if (thing.link === null) return thing.words;
+  if (thing.link === null) return thing.label;
   const { to, id } = thing.link;
   return (
     <Link to={to} params={id === undefined ? {} : ({ id } as never)} className={styles.nameLink}>
-      {thing.words}
+      {thing.label}
     </Link>
   );
 }

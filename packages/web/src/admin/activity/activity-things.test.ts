@@ -34,14 +34,14 @@ describe('the thing that an entry is about', () => {
     ],
     [about('profile_policy.update', 'instance', null), 'the policy', '/admin/profiles'],
     [about('flux.armed', 'flux', 'f-1'), 'f-1', undefined],
-  ])('%#: %j', (thing, words, to) => {
-    expect([thing.words, thing.link?.to]).toEqual([words, to]);
+  ])('%#: %j', (thing, label, to) => {
+    expect([thing.label, thing.link?.to]).toEqual([label, to]);
   });
 
   test('each action of the service is labelled without a bare id, if the thing has a name', () => {
     const bare = new Set(['job', 'image', 'launch_profile', 'stream_profile', 'secret']);
     for (const [action, type] of Object.entries(ACTIVITY_ACTIONS)) {
-      if (!bare.has(type)) expect(about(action, type, 'an-id').words, action).not.toContain('an-id');
+      if (!bare.has(type)) expect(about(action, type, 'an-id').label, action).not.toContain('an-id');
     }
   });
 

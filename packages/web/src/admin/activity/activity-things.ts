@@ -10,7 +10,7 @@ export interface Names {
 
 /** The object of an entry: its label, and the page that shows it; null: the object has no page, or is deleted. */
 export interface Thing {
-  words: string;
+  label: string;
   link: { to: NonNullable<LinkProps['to']>; id?: string } | null;
 }
 
@@ -27,47 +27,47 @@ export function thingOf(entry: Told, names: Names): Thing {
   const page = (to: NonNullable<LinkProps['to']>): Thing['link'] => (gone || id === null ? null : { to, id });
   switch (entry.target_type) {
     case 'app':
-      return { words: name ?? names.apps.get(id ?? '') ?? 'a deleted app', link: existing(names.apps) };
+      return { label: name ?? names.apps.get(id ?? '') ?? 'a deleted app', link: existing(names.apps) };
     case 'user':
-      return { words: name ?? names.users.get(id ?? '') ?? 'a deleted account', link: existing(names.users) };
+      return { label: name ?? names.users.get(id ?? '') ?? 'a deleted account', link: existing(names.users) };
     case 'host':
-      return { words: name ?? names.hosts.get(id ?? '') ?? 'a deleted host', link: existing(names.hosts) };
+      return { label: name ?? names.hosts.get(id ?? '') ?? 'a deleted host', link: existing(names.hosts) };
     case 'session': {
       const app = names.apps.get(text(details.app_id) ?? '') ?? 'A session';
       const host = names.hosts.get(text(details.host_id) ?? '');
-      return { words: host === undefined ? app : `${app} on ${host}`, link: page('/admin/sessions/$id') };
+      return { label: host === undefined ? app : `${app} on ${host}`, link: page('/admin/sessions/$id') };
     }
     case 'runtime_preset':
-      return { words: name ?? 'a preset', link: page('/admin/presets/$id') };
+      return { label: name ?? 'a preset', link: page('/admin/presets/$id') };
     case 'launch_profile':
-      return { words: name ?? id ?? '', link: page('/admin/profiles/$id') };
+      return { label: name ?? id ?? '', link: page('/admin/profiles/$id') };
     case 'job':
-      return { words: id ?? '', link: page('/admin/jobs/$id') };
+      return { label: id ?? '', link: page('/admin/jobs/$id') };
     case 'image':
       return id === null
-        ? { words: 'the catalog', link: { to: '/admin/images' } }
-        : { words: id, link: page('/admin/images/$id') };
+        ? { label: 'the catalog', link: { to: '/admin/images' } }
+        : { label: id, link: page('/admin/images/$id') };
     case 'storage_home': {
       const app = text(details.app_name) ?? 'a deleted app';
       const whose = text(details.username) ?? 'a deleted account';
-      return { words: `${whose}’s files of ${app}`, link: { to: '/admin/homes' } };
+      return { label: `${whose}’s files of ${app}`, link: { to: '/admin/homes' } };
     }
     case 'stream_profile':
-      return { words: name ?? id ?? '', link: { to: '/admin/profiles' } };
+      return { label: name ?? id ?? '', link: { to: '/admin/profiles' } };
     case 'library':
-      return { words: 'Discovery', link: { to: '/admin/library' } };
+      return { label: 'Discovery', link: { to: '/admin/library' } };
     case 'secret':
-      return { words: id ?? 'a secret', link: { to: '/admin/settings' } };
+      return { label: id ?? 'a secret', link: { to: '/admin/settings' } };
     case 'invite':
-      return { words: 'an invite', link: { to: '/admin/invites' } };
+      return { label: 'an invite', link: { to: '/admin/invites' } };
     case 'enrollment_token':
-      return { words: text(details.node_name) ?? 'a token', link: { to: '/admin/hosts' } };
+      return { label: text(details.node_name) ?? 'a token', link: { to: '/admin/hosts' } };
     case 'instance':
       return action.startsWith('profile_policy')
-        ? { words: 'the policy', link: { to: '/admin/profiles' } }
-        : { words: 'the settings', link: { to: '/admin/settings' } };
+        ? { label: 'the policy', link: { to: '/admin/profiles' } }
+        : { label: 'the settings', link: { to: '/admin/settings' } };
     default:
-      return { words: name ?? id ?? '', link: null };
+      return { label: name ?? id ?? '', link: null };
   }
 
   function existing(known: ReadonlyMap<string, string>): Thing['link'] {

@@ -43,7 +43,7 @@ export function CsvButton({ filter }: { filter: Filter }) {
         entry.created_at,
         entry.actor_username ?? '',
         actionLabel(entry.action),
-        thingOf(entry, names).words,
+        thingOf(entry, names).label,
         detailLabel({ details: restOf(entry.details) }),
         entry.severity,
         entry.action,

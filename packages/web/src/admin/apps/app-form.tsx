@@ -130,7 +130,7 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
             label="Keeps a home of its own for each person"
             {...form.getInputProps('managed_home', checkbox)}
           />
-          <Disclosure words="More" wrong={form.errors.home_container_path !== undefined}>
+          <Disclosure label="More" wrong={form.errors.home_container_path !== undefined}>
             <TextInput
               label="Where the home appears inside the app"
               description={`${DEFAULT_HOME_PATH} stands for the path of the preset.`}

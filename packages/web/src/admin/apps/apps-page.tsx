@@ -16,13 +16,13 @@ import { PageHead } from '../frame/page-head.tsx';
 import { runsAsLabel } from './app-labels.ts';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'App', sort: 'name' },
-  { words: 'State', sort: 'state' },
-  { words: 'Kind', sort: 'kind' },
-  { words: 'Runs as' },
-  { words: 'Picture', kind: 'number', sort: 'picture' },
-  { words: 'Slots', kind: 'number', sort: 'slots' },
-  { words: 'Sessions in 30 days', kind: 'number', sort: 'sessions' },
+  { label: 'App', sort: 'name' },
+  { label: 'State', sort: 'state' },
+  { label: 'Kind', sort: 'kind' },
+  { label: 'Runs as' },
+  { label: 'Picture', kind: 'number', sort: 'picture' },
+  { label: 'Slots', kind: 'number', sort: 'slots' },
+  { label: 'Sessions in 30 days', kind: 'number', sort: 'sessions' },
 ];
 const SORT_KEYS = {
   name: (app: AdminApp) => app.name,
@@ -63,7 +63,7 @@ export function AppsPage() {
       <PageHead title="Apps" actions={none && q === '' ? undefined : add} />
       {(!none || q !== '') && (
         <div className={styles.filters}>
-          <SearchField words="Find an app" value={q} onChange={(text) => setSearch({ ...search, q: text })} />
+          <SearchField label="Find an app" value={q} onChange={(text) => setSearch({ ...search, q: text })} />
         </div>
       )}
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}

@@ -22,7 +22,7 @@ import { Artwork } from './artwork/artwork.tsx';
 import { Entitlements } from './entitlements.tsx';
 import { useLaunchNow } from './use-launch-now.ts';
 
-const BACK = { to: '/admin/apps', words: 'Apps' } as const;
+const BACK = { to: '/admin/apps', label: 'Apps' } as const;
 
 /** One app: fields, entitlements, deletion. */
 export function EditAppPage({ id }: { id: string }) {
@@ -34,7 +34,7 @@ export function EditAppPage({ id }: { id: string }) {
   usePageTitle(app?.name ?? 'App');
   // Administrators get the full record. If fields are missing, the person is no longer an administrator.
   if (query.isError || app === undefined || !('runtime_spec' in app)) {
-    return <AbsentRecord words="App" back={BACK} query={query} />;
+    return <AbsentRecord label="App" back={BACK} query={query} />;
   }
   return <LoadedApp app={app} />;
 }

@@ -18,10 +18,10 @@ import { PickDialog } from '../frame/lists/pick-dialog.tsx';
 import { pickUsers } from '../people/user-lookup.ts';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'Who' },
-  { words: 'Given by' },
-  { words: 'Since' },
-  { words: 'Act', kind: 'action' },
+  { label: 'Who' },
+  { label: 'Given by' },
+  { label: 'Since' },
+  { label: 'Act', kind: 'action' },
 ];
 export const GRANT_SOURCE_WORDS = {
   admin: 'An administrator',
@@ -109,7 +109,7 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
       <PickDialog
         opened={picking}
         title={`Give ${app.name} to a person`}
-        words="Name or email"
+        label="Name or email"
         kind="users"
         action="Give to"
         find={pickUsers}

@@ -58,7 +58,7 @@ export function NewAppPage() {
   });
   return (
     <>
-      <PageHead title="Add an app" back={{ to: '/admin/apps', words: 'Apps' }} />
+      <PageHead title="Add an app" back={{ to: '/admin/apps', label: 'Apps' }} />
       <AppFields
         initial={NEW_APP}
         action="Add app"

@@ -4,10 +4,10 @@ import { type Line, newestMs, pathOf, pointsOf, tableOf, topOf, trueSpans, value
 
 const SPAN = { from_ms: 0, to_ms: 100_000 };
 const SIZE = { width: 100, height: 10 };
-const HOST: Line = { name: 'encoder.fps', words: 'encoder' };
-const VIEWER: Line = { name: 'client.fps', words: 'viewer' };
-const CLICKS: Line = { name: 'client.click_to_photon_ms', words: 'viewer', dots: true };
-const LOST: Line = { name: 'transport.packets_lost', words: 'network', counts: true };
+const HOST: Line = { name: 'encoder.fps', label: 'encoder' };
+const VIEWER: Line = { name: 'client.fps', label: 'viewer' };
+const CLICKS: Line = { name: 'client.click_to_photon_ms', label: 'viewer', dots: true };
+const LOST: Line = { name: 'transport.packets_lost', label: 'network', counts: true };
 const at = (...points: (readonly [seconds: number, v: number])[]) =>
   points.map(([seconds, v]) => ({ ts_unix_ms: seconds * 1_000, v }));
 
@@ -34,7 +34,7 @@ test('a counter is shown as its increases; a restart is not an increase', () => 
 });
 
 test('bit rates are in Mbit/s', () => {
-  const rate: Line = { name: 'abr.setpoint_kbps', words: 'target' };
+  const rate: Line = { name: 'abr.setpoint_kbps', label: 'target' };
   expect(pointsOf(rate, { [rate.name]: at([1, 8_500]) })).toEqual(at([1, 8.5]));
 });
 

@@ -14,14 +14,14 @@ export type SeriesByName = Readonly<Record<string, readonly SeriesPoint[]>>;
 export interface Line {
   /** Name of the series. */
   name: string;
-  words: string;
+  label: string;
   /** The series is a running total: each point shows the increase since the previous point. */
   counts?: true;
   /** Points are not joined by lines. */
   dots?: true;
 }
 export interface Chart {
-  words: string;
+  label: string;
   unit: string;
   lines: readonly Line[];
   /** The condition of the verdict whose threshold is drawn, by series and estimator. */
@@ -33,57 +33,57 @@ export interface Chart {
 /** The charts, in the order of the stream from the host to the person. */
 export const CHARTS: readonly Chart[] = [
   {
-    words: 'Frames',
+    label: 'Frames',
     unit: 'fps',
     digits: 0,
     lines: [
-      { name: 'encoder.fps', words: 'encoder' },
-      { name: 'client.fps', words: 'viewer' },
+      { name: 'encoder.fps', label: 'encoder' },
+      { name: 'client.fps', label: 'viewer' },
     ],
     bound: { name: 'encoder.fps', estimator: 'p10' },
   },
   {
-    words: 'Encoding, 95th percentile',
+    label: 'Encoding, 95th percentile',
     unit: 'ms',
     digits: 1,
-    lines: [{ name: 'encoder.encode_ms_p95', words: 'encoder' }],
+    lines: [{ name: 'encoder.encode_ms_p95', label: 'encoder' }],
     bound: { name: 'encoder.encode_ms_p95', estimator: 'p95' },
   },
   {
-    words: 'Bitrate',
+    label: 'Bitrate',
     unit: 'Mbit/s',
     digits: 1,
     lines: [
-      { name: 'encoder.bitrate_kbps', words: 'encoder' },
-      { name: 'abr.setpoint_kbps', words: 'target' },
+      { name: 'encoder.bitrate_kbps', label: 'encoder' },
+      { name: 'abr.setpoint_kbps', label: 'target' },
     ],
   },
   {
-    words: 'Round trip',
+    label: 'Round trip',
     unit: 'ms',
     digits: 0,
-    lines: [{ name: 'transport.rtt_ms', words: 'network' }],
+    lines: [{ name: 'transport.rtt_ms', label: 'network' }],
     bound: { name: 'transport.rtt_ms', estimator: 'p95' },
   },
   {
-    words: 'Lost packets',
+    label: 'Lost packets',
     unit: 'a second',
     digits: 0,
-    lines: [{ name: 'transport.packets_lost', words: 'network', counts: true }],
+    lines: [{ name: 'transport.packets_lost', label: 'network', counts: true }],
   },
   {
-    words: 'Unevenness of frames',
+    label: 'Unevenness of frames',
     unit: 'ms',
     digits: 1,
-    lines: [{ name: 'client.present_interval_sd_ms', words: 'viewer' }],
+    lines: [{ name: 'client.present_interval_sd_ms', label: 'viewer' }],
     bound: { name: 'client.present_interval_sd_ms', estimator: 'max' },
   },
   {
-    words: 'Click to photon',
+    label: 'Click to photon',
     unit: 'ms',
     digits: 0,
     // Clicks are rare, so the points are not joined by lines.
-    lines: [{ name: 'client.click_to_photon_ms', words: 'viewer', dots: true }],
+    lines: [{ name: 'client.click_to_photon_ms', label: 'viewer', dots: true }],
   },
 ];
 

@@ -52,16 +52,16 @@ test.each<[string, TraceEvent['payload'], string]>([
   ['app.launch_state', { state: 'game_running', more: {} }, 'state game_running'],
   ['diag.log_tail', { data: 'x'.repeat(1_000) }, ''],
   ['diag.log_tail', { error: 'timed out' }, 'timed out'],
-])('%s %j: "%s"', (type, payload, words) => {
-  expect(detailLabel(event(type, payload))).toBe(words);
+])('%s %j: "%s"', (type, payload, label) => {
+  expect(detailLabel(event(type, payload))).toBe(label);
 });
 
 test.each([
   ['client.visibility_changed', { hidden: true }, 'Page hidden'],
   ['client.visibility_changed', { hidden: false }, 'Page shown'],
   ['encoder.stall', { phase: 'recovered' }, 'Encoder recovered'],
-])('%s %j is "%s"', (type, payload, words) => {
-  expect(eventLabel(event(type, payload))).toBe(words);
+])('%s %j is "%s"', (type, payload, label) => {
+  expect(eventLabel(event(type, payload))).toBe(label);
 });
 
 test('a long payload is shortened', () => {
@@ -107,6 +107,6 @@ test.each([
 test.each([
   [{ recording_id: 'a', state: 'ready', bytes: 31_457_280, duration_ms: 60_000 }, '60 s, 31.5 MB'],
   [{ recording_id: 'a', state: 'failed', error: 'the disk is full' }, 'the disk is full'],
-])('a recording %j is "%s"', (payload, words) => {
-  expect(detailLabel(event('session.recording', payload))).toBe(words);
+])('a recording %j is "%s"', (payload, label) => {
+  expect(detailLabel(event('session.recording', payload))).toBe(label);
 });

@@ -110,11 +110,11 @@ const DETAILS: Readonly<Record<string, (payload: Payload) => string>> = {
 export function detailLabel({ type, payload }: TraceEvent): string {
   if (type.startsWith('diag.')) return typeof payload.error === 'string' ? payload.error : '';
   const known = Object.hasOwn(DETAILS, type) ? DETAILS[type] : undefined;
-  const words =
+  const label =
     known?.(payload) ??
     Object.entries(payload)
       .filter(([, value]) => value !== null && typeof value !== 'object')
       .map(([key, value]) => `${key.replaceAll('_', ' ')} ${toldText(value)}`)
       .join(', ');
-  return words.length > MAX_DETAIL ? `${words.slice(0, MAX_DETAIL)}…` : words;
+  return label.length > MAX_DETAIL ? `${label.slice(0, MAX_DETAIL)}…` : label;
 }

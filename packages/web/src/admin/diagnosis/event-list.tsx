@@ -12,10 +12,10 @@ import { exactTimeLabel, timeLabel } from './time-labels.ts';
 /** Rows before "Show more"; the service reads at most 1,000 events. */
 const FIRST_ROWS = 50;
 const COLUMNS: readonly Column[] = [
-  { words: 'Time' },
-  { words: 'Event' },
-  { words: 'Detail' },
-  { words: 'Seen by' },
+  { label: 'Time' },
+  { label: 'Event' },
+  { label: 'Detail' },
+  { label: 'Seen by' },
 ];
 
 /** Events of a window, newest first. A click on a time moves the cursor of the charts to this time. */

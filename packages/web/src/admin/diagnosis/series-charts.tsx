@@ -78,7 +78,7 @@ export function SeriesCharts(props: {
       </div>
       {drawn.map((chart) => (
         <OneChart
-          key={chart.words}
+          key={chart.label}
           chart={chart}
           window={window}
           series={series}
@@ -112,7 +112,7 @@ export function SeriesCharts(props: {
         </div>
       </div>
       {hidden.length > 0 && <p className={styles.legend}>Shaded: the page was hidden.</p>}
-      <Disclosure words="The same as a table">
+      <Disclosure label="The same as a table">
         <ValueTable window={window} series={series} drawn={drawn} />
       </Disclosure>
     </div>
@@ -142,13 +142,13 @@ function OneChart(props: {
   return (
     <figure className={styles.chart}>
       <figcaption>
-        <span className={styles.chartName}>{chart.words}</span>
+        <span className={styles.chartName}>{chart.label}</span>
         {lines.map(
           ({ line, points }, n) =>
             points.length > 0 && (
               <span key={line.name} className={styles.value}>
                 <i className={styles.key} data-line={n} aria-hidden="true" />
-                <span className={styles.valueName}>{line.words}</span>
+                <span className={styles.valueName}>{line.label}</span>
                 <b>{valueLabel(valueAt(line, points, cursorMs), chart)}</b>
               </span>
             ),
@@ -239,9 +239,9 @@ function ValueTable(props: { window: Span; series: SeriesByName; drawn: readonly
     <DataTable
       label="Means over the window"
       columns={[
-        { words: 'From' },
+        { label: 'From' },
         ...columns.map(({ chart, line }) => ({
-          words: `${chart.words}${chart.lines.length > 1 ? `, ${line.words}` : ''}`,
+          label: `${chart.label}${chart.lines.length > 1 ? `, ${line.label}` : ''}`,
           kind: 'number' as const,
         })),
       ]}

@@ -52,6 +52,6 @@ test.each([
     'the viewer 3540 s behind',
   ],
   [{ quality: 'measured', applied: true, offset_ms: 0.3, uncertainty_ms: 1 }, 'in step, ±1 ms'],
-] as const)('the clock %j: %s', (clock, words) => {
-  expect(clockLabel(clock)).toContain(words);
+] as const)('the clock %j: %s', (clock, label) => {
+  expect(clockLabel(clock)).toContain(label);
 });

@@ -14,28 +14,28 @@ import {
 } from './verdict-labels.ts';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'Condition' },
-  { words: 'Holds' },
-  { words: 'Measured', kind: 'number' },
-  { words: 'Bound', kind: 'number' },
-  { words: 'Samples', kind: 'number' },
-  { words: 'Remark' },
+  { label: 'Condition' },
+  { label: 'Holds' },
+  { label: 'Measured', kind: 'number' },
+  { label: 'Bound', kind: 'number' },
+  { label: 'Samples', kind: 'number' },
+  { label: 'Remark' },
 ];
 
 /**
  * The main limit of the session in the window, the conditions with their values, and the reliability of the verdict.
  */
 export function VerdictSection({ verdict }: { verdict: SessionVerdict }) {
-  const words = verdictLabel(verdict.verdict);
+  const label = verdictLabel(verdict.verdict);
   const { n_host, n_client } = verdict.window;
   return (
     <>
       <div className={styles.verdict}>
         <p className={styles.verdictTitle}>
-          <StateChip tone={words.tone}>{words.title}</StateChip>
+          <StateChip tone={label.tone}>{label.title}</StateChip>
         </p>
         <p className={styles.reason}>{verdict.reason}</p>
-        {words.remedy !== '' && <p className={styles.remedy}>{words.remedy}</p>}
+        {label.remedy !== '' && <p className={styles.remedy}>{label.remedy}</p>}
         <dl className={pages.facts}>
           <dt>Judged from</dt>
           <dd className="tabular">

@@ -7,7 +7,7 @@ import styles from './diagnosis.module.css';
 import { exactTimeLabel, timeLabel } from './time-labels.ts';
 import { fieldOf, instantOf, momentBeside, USUAL_MINUTES } from './window-choice.ts';
 
-const LENGTHS = WINDOW_MINUTES.map((minutes) => ({ value: String(minutes), words: `${minutes} min` }));
+const LENGTHS = WINDOW_MINUTES.map((minutes) => ({ value: String(minutes), label: `${minutes} min` }));
 
 /** Chooses the moment and the length of the shown window. @param props.shown undefined while loading */
 export function WindowControls(props: {

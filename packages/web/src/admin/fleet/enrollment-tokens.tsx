@@ -26,12 +26,12 @@ import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { Section } from '../frame/page-head.tsx';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'Note', sort: 'note' },
-  { words: 'State' },
-  { words: 'For host' },
-  { words: 'Made', sort: 'made' },
-  { words: 'Ends', sort: 'ends' },
-  { words: 'Act', kind: 'action' },
+  { label: 'Note', sort: 'note' },
+  { label: 'State' },
+  { label: 'For host' },
+  { label: 'Made', sort: 'made' },
+  { label: 'Ends', sort: 'ends' },
+  { label: 'Act', kind: 'action' },
 ];
 const SORT_KEYS = {
   note: (token: EnrollmentToken) => token.note,
@@ -205,7 +205,7 @@ export function AddHost({ opened, onClose }: { opened: boolean; onClose: () => v
           <p className={styles.dim}>
             It is shown only now, adds one machine, and ends <RelativeTime at={made.expires_at} />.
           </p>
-          <Disclosure words="The token alone">
+          <Disclosure label="The token alone">
             <p className={styles.dim}>
               For an agent that is started from a checkout, as SERVICE_ENROLLMENT_TOKEN.
             </p>

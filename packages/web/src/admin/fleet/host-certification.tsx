@@ -19,21 +19,21 @@ const VERDICTS: Record<Certification['verdict'], [Tone, string]> = {
   unsafe: ['danger', 'Too slow'],
 };
 const ROW_COLUMNS: readonly Column[] = [
-  { words: 'Rung' },
-  { words: 'Verdict' },
-  { words: 'kbit/s', kind: 'number' },
-  { words: 'Encode p95', kind: 'number' },
-  { words: 'Frames', kind: 'number' },
-  { words: 'Encoder' },
-  { words: 'Measured' },
+  { label: 'Rung' },
+  { label: 'Verdict' },
+  { label: 'kbit/s', kind: 'number' },
+  { label: 'Encode p95', kind: 'number' },
+  { label: 'Frames', kind: 'number' },
+  { label: 'Encoder' },
+  { label: 'Measured' },
 ];
 const CURVE_COLUMNS: readonly Column[] = [
-  { words: 'Rung' },
-  { words: 'At once', kind: 'number' },
-  { words: 'kbit/s', kind: 'number' },
-  { words: 'Encode p95 by sessions at once' },
-  { words: 'Encoder' },
-  { words: 'Measured' },
+  { label: 'Rung' },
+  { label: 'At once', kind: 'number' },
+  { label: 'kbit/s', kind: 'number' },
+  { label: 'Encode p95 by sessions at once' },
+  { label: 'Encoder' },
+  { label: 'Measured' },
 ];
 
 /** Verdicts and curves of a host. */
@@ -94,14 +94,14 @@ export function HostCertification({ id }: { id: string }) {
 }
 
 function VerdictRow({ row }: { row: Certification }) {
-  const [tone, words] = VERDICTS[row.verdict];
+  const [tone, label] = VERDICTS[row.verdict];
   return (
     <tr>
       <td>
         <b style={{ fontWeight: 600 }}>{row.stream_profile_id}</b>
       </td>
       <td>
-        <StateChip tone={tone}>{words}</StateChip>
+        <StateChip tone={tone}>{label}</StateChip>
       </td>
       <td className={styles.number}>{row.bitrate_kbps}</td>
       <td className={styles.number}>

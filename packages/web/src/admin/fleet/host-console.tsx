@@ -73,7 +73,7 @@ function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
   const refused = refusedField(save.error, REFUSABLE, ALIASES);
   useRefusedFocus(refused?.field, save.error);
   const errorOf: FieldProps['errorOf'] = (field) =>
-    field === 'default_user' && problem !== null ? problem : refused?.field === field ? refused.words : null;
+    field === 'default_user' && problem !== null ? problem : refused?.field === field ? refused.label : null;
   const put = (next: ConsoleDraft) => {
     // Removes the server's refusal, because it was about the previous values.
     if (save.isError) save.reset();
@@ -97,7 +97,7 @@ function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
           config={config}
           set={set}
         />
-        <Disclosure words="How it shows them" wrong={problem !== null || refused !== null}>
+        <Disclosure label="How it shows them" wrong={problem !== null || refused !== null}>
           <div className={styles.settings}>
             <NativeSelect
               label="Display and mode"
@@ -237,7 +237,7 @@ function AutoStart({ config, set, errorOf }: FieldProps) {
       <PickDialog
         opened={picking === 'app'}
         title="Which app starts automatically"
-        words="Name of the app"
+        label="Name of the app"
         kind="apps"
         action="Start"
         find={pickApps}
@@ -250,7 +250,7 @@ function AutoStart({ config, set, errorOf }: FieldProps) {
       <PickDialog
         opened={picking === 'user'}
         title="For whom it starts"
-        words="Name or email"
+        label="Name or email"
         kind="users"
         action="Start for"
         find={pickUsers}

@@ -27,12 +27,12 @@ import { useActiveSessions } from './use-fleet.ts';
 /** Refresh interval: agents report every 5 s. */
 const REFRESH_MS = 5_000;
 const GPU_COLUMNS: readonly Column[] = [
-  { words: 'GPU' },
-  { words: 'Slots', kind: 'number' },
-  { words: 'Sessions', kind: 'number' },
-  { words: 'Memory in use', kind: 'number' },
-  { words: 'Memory', kind: 'number' },
-  { words: 'Render node' },
+  { label: 'GPU' },
+  { label: 'Slots', kind: 'number' },
+  { label: 'Sessions', kind: 'number' },
+  { label: 'Memory in use', kind: 'number' },
+  { label: 'Memory', kind: 'number' },
+  { label: 'Render node' },
 ];
 
 /** One host: status, readiness, settings, sessions. */
@@ -51,7 +51,7 @@ export function HostPage({ id }: { id: string }) {
   // Each part loads its own data. The parts are shown together, so that a late part does not move the others.
   const parts = [gpus, sessions, useHostLoad(id), useCertification(id)];
   usePageTitle(host.data?.node_name ?? 'Host');
-  const back = { to: '/admin/hosts', words: 'Hosts' } as const;
+  const back = { to: '/admin/hosts', label: 'Hosts' } as const;
   if (host.isError) {
     return (
       <>
@@ -160,10 +160,10 @@ const SPELLINGS: Record<string, string> = { gpu: 'GPU', mdns: 'mDNS', gstreamer:
 
 /** "media_reachability" as a heading. */
 function checkName(id: string): string {
-  const words = id
+  const label = id
     .replaceAll('_', ' ')
     .replace(/\b(gpu|mdns|gstreamer)\b/g, (word) => SPELLINGS[word] ?? word);
-  return words.startsWith('mDNS') ? words : words.charAt(0).toUpperCase() + words.slice(1);
+  return label.startsWith('mDNS') ? label : label.charAt(0).toUpperCase() + label.slice(1);
 }
 
 function GpuTable({ gpus }: { gpus: readonly Gpu[] }) {

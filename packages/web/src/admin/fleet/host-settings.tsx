@@ -128,7 +128,7 @@ function Fields(props: {
           return (
             <Disclosure
               key={group.title}
-              words={set === 0 ? group.title : `${group.title} (${set} set)`}
+              label={set === 0 ? group.title : `${group.title} (${set} set)`}
               wrong={group.settings.some(
                 (setting) => wrong.includes(setting) || setting.key === refused?.field,
               )}
@@ -204,7 +204,7 @@ function SettingRow(props: {
       <SettingField
         setting={setting}
         value={value}
-        refused={refused?.field === setting.key ? refused.words : null}
+        refused={refused?.field === setting.key ? refused.label : null}
         onChange={(next) => props.onChange(setting, next)}
       />
       <div className={styles.settingFacts}>

@@ -23,14 +23,14 @@ import { useHosts } from './use-fleet.ts';
 const SEARCHED_FROM = 8;
 
 const COLUMNS: readonly Column[] = [
-  { words: 'Host', sort: 'name' },
-  { words: 'State', sort: 'state' },
-  { words: 'Slots', sort: 'slots', kind: 'number' },
-  { words: 'Sessions', sort: 'sessions', kind: 'number' },
-  { words: 'GPU memory', sort: 'memory', kind: 'number' },
-  { words: 'Last heard', sort: 'heard' },
-  { words: 'Agent', sort: 'agent' },
-  { words: 'Actions', kind: 'action' },
+  { label: 'Host', sort: 'name' },
+  { label: 'State', sort: 'state' },
+  { label: 'Slots', sort: 'slots', kind: 'number' },
+  { label: 'Sessions', sort: 'sessions', kind: 'number' },
+  { label: 'GPU memory', sort: 'memory', kind: 'number' },
+  { label: 'Last heard', sort: 'heard' },
+  { label: 'Agent', sort: 'agent' },
+  { label: 'Actions', kind: 'action' },
 ];
 
 const SORT_KEYS = {
@@ -65,7 +65,7 @@ export function HostsPage() {
       {items !== undefined && items.length > SEARCHED_FROM && (
         <div className={styles.filters}>
           <SearchField
-            words="Find a host"
+            label="Find a host"
             value={search.q ?? ''}
             onChange={(q) => setSearch({ ...search, q })}
           />

@@ -11,7 +11,7 @@ test.each([
   ['later', 'later'],
   ['constructor', 'constructor'],
   ['__proto__', '__proto__'],
-])('a check with the status %s is shown as %s, whatever a host writes', async (status, words) => {
+])('a check with the status %s is shown as %s, whatever a host writes', async (status, label) => {
   showPage(<CheckChip status={status} />);
-  expect(await screen.findByText(words)).toBeDefined();
+  expect(await screen.findByText(label)).toBeDefined();
 });

@@ -9,8 +9,8 @@ const HOST: Record<Host['status'], [Tone, string]> = {
 
 /** A host's status as a chip. */
 export function HostChip({ host }: { host: Pick<Host, 'status'> }) {
-  const [tone, words] = HOST[host.status];
-  return <StateChip tone={tone}>{words}</StateChip>;
+  const [tone, label] = HOST[host.status];
+  return <StateChip tone={tone}>{label}</StateChip>;
 }
 
 const SESSION: Record<Session['state'], [Tone, string]> = {
@@ -25,8 +25,8 @@ const SESSION: Record<Session['state'], [Tone, string]> = {
 
 /** A session's state as a chip. */
 export function SessionChip({ session }: { session: Pick<Session, 'state'> }) {
-  const [tone, words] = SESSION[session.state];
-  return <StateChip tone={tone}>{words}</StateChip>;
+  const [tone, label] = SESSION[session.state];
+  return <StateChip tone={tone}>{label}</StateChip>;
 }
 
 /** Result of a readiness check. A result that this page does not know is shown unchanged. */
@@ -38,6 +38,6 @@ export function CheckChip({ status }: { status: string }) {
     unknown: ['warning', 'Not known'],
   };
   // Reads only own members of the object, because a host may send "constructor".
-  const [tone, words] = (Object.hasOwn(known, status) ? known[status] : null) ?? ['info', status];
-  return <StateChip tone={tone}>{words}</StateChip>;
+  const [tone, label] = (Object.hasOwn(known, status) ? known[status] : null) ?? ['info', status];
+  return <StateChip tone={tone}>{label}</StateChip>;
 }

@@ -43,39 +43,39 @@ addOperations(adminOperationTable);
 
 interface Entry {
   to: NonNullable<LinkProps['to']>;
-  words: string;
+  label: string;
   icon: Icon;
   /** A page without its own entry, which is reached from this entry's page. */
   also?: string;
 }
 
 /** The pages, grouped by subject. */
-const GROUPS: readonly { words: string; entries: readonly Entry[] }[] = [
+const GROUPS: readonly { label: string; entries: readonly Entry[] }[] = [
   {
-    words: 'Fleet',
+    label: 'Fleet',
     entries: [
-      { to: '/admin/hosts', words: 'Hosts', icon: IconServer },
-      { to: '/admin/sessions', words: 'Sessions', icon: IconPlayerPlay, also: '/admin/placement' },
-      { to: '/admin/images', words: 'Images', icon: IconPackage },
-      { to: '/admin/homes', words: 'Homes', icon: IconFolders },
+      { to: '/admin/hosts', label: 'Hosts', icon: IconServer },
+      { to: '/admin/sessions', label: 'Sessions', icon: IconPlayerPlay, also: '/admin/placement' },
+      { to: '/admin/images', label: 'Images', icon: IconPackage },
+      { to: '/admin/homes', label: 'Homes', icon: IconFolders },
     ],
   },
   {
-    words: 'Apps',
+    label: 'Apps',
     entries: [
-      { to: '/admin/apps', words: 'Apps', icon: IconAppWindow },
-      { to: '/admin/library', words: 'Discovery', icon: IconBooks },
-      { to: '/admin/presets', words: 'Presets', icon: IconTemplate },
-      { to: '/admin/profiles', words: 'Profiles', icon: IconStack2, also: '/admin/new-profile' },
+      { to: '/admin/apps', label: 'Apps', icon: IconAppWindow },
+      { to: '/admin/library', label: 'Discovery', icon: IconBooks },
+      { to: '/admin/presets', label: 'Presets', icon: IconTemplate },
+      { to: '/admin/profiles', label: 'Profiles', icon: IconStack2, also: '/admin/new-profile' },
     ],
   },
   {
-    words: 'Service',
+    label: 'Service',
     entries: [
-      { to: '/admin/users', words: 'Users', icon: IconUsers, also: '/admin/invites' },
-      { to: '/admin/jobs', words: 'Jobs', icon: IconClockPlay },
-      { to: '/admin/activity', words: 'Activity', icon: IconHistory },
-      { to: '/admin/settings', words: 'Settings', icon: IconSettings },
+      { to: '/admin/users', label: 'Users', icon: IconUsers, also: '/admin/invites' },
+      { to: '/admin/jobs', label: 'Jobs', icon: IconClockPlay },
+      { to: '/admin/activity', label: 'Activity', icon: IconHistory },
+      { to: '/admin/settings', label: 'Settings', icon: IconSettings },
     ],
   },
 ];
@@ -117,7 +117,7 @@ export function AdminShell() {
         >
           <IconMenu2 size={20} aria-hidden="true" />
           <span className="visually-hidden">Menu, on the page </span>
-          {path === '/admin' ? 'Overview' : path === '/admin/setup' ? 'Set up' : (current?.words ?? 'Pages')}
+          {path === '/admin' ? 'Overview' : path === '/admin/setup' ? 'Set up' : (current?.label ?? 'Pages')}
         </button>
         <nav id="admin-nav" className={styles.nav} data-opened={opened} aria-label="Administration">
           <Link to="/admin" activeOptions={{ exact: true }} className={styles.link}>
@@ -129,13 +129,13 @@ export function AdminShell() {
             </Link>
           )}
           {GROUPS.map((group) => (
-            <div key={group.words} className={styles.group}>
-              <p id={`nav-${group.words}`}>{group.words}</p>
-              <ul aria-labelledby={`nav-${group.words}`}>
-                {group.entries.map(({ to, words, icon: Icon, also }) => (
+            <div key={group.label} className={styles.group}>
+              <p id={`nav-${group.label}`}>{group.label}</p>
+              <ul aria-labelledby={`nav-${group.label}`}>
+                {group.entries.map(({ to, label, icon: Icon, also }) => (
                   <li key={to}>
                     <Link to={to} className={styles.link} {...(path === also && { 'data-status': 'active' })}>
-                      <Icon size={20} aria-hidden="true" /> {words}
+                      <Icon size={20} aria-hidden="true" /> {label}
                     </Link>
                   </li>
                 ))}

@@ -42,13 +42,13 @@ const multipleLabel = (divisor: number): string =>
  */
 export function textRule(
   { maxLength = Infinity, pattern }: Bounds,
-  words: { blank?: string; pattern?: string },
+  label: { blank?: string; pattern?: string },
 ): Rule<string> {
   const form = pattern === undefined ? null : new RegExp(pattern, 'u');
   return (value) => {
     const text = value.trim();
-    if (text === '') return words.blank ?? null;
+    if (text === '') return label.blank ?? null;
     if ([...text].length > maxLength) return `At most ${maxLength.toLocaleString('en')} characters`;
-    return form === null || form.test(text) ? null : (words.pattern ?? 'Another form');
+    return form === null || form.test(text) ? null : (label.pattern ?? 'Another form');
   };
 }

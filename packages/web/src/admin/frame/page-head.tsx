@@ -8,7 +8,7 @@ export function PageHead(props: {
   title: ReactNode;
   lead?: ReactNode;
   actions?: ReactNode;
-  back?: { to: NonNullable<LinkProps['to']>; words: string };
+  back?: { to: NonNullable<LinkProps['to']>; label: string };
 }) {
   return (
     <div className={styles.head}>
@@ -16,7 +16,7 @@ export function PageHead(props: {
         {props.back && (
           <Link to={props.back.to} className={styles.back}>
             <IconChevronLeft size={16} aria-hidden="true" />
-            {props.back.words}
+            {props.back.label}
           </Link>
         )}
         <h1>{props.title}</h1>

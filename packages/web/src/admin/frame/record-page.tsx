@@ -11,20 +11,20 @@ import { PageHead } from './page-head.tsx';
 /** Link to the list of the records. */
 interface Back {
   to: NonNullable<LinkProps['to']>;
-  words: string;
+  label: string;
 }
 
 /** The page of a record that is loading or cannot be loaded. @param props.words names the kind of record */
 export function AbsentRecord(props: {
-  words: string;
+  label: string;
   back: Back;
   query: { isError: boolean; error: unknown; refetch: () => unknown };
 }) {
-  const { words, back, query } = props;
+  const { label, back, query } = props;
   if (query.isError) {
     return (
       <>
-        <PageHead title={words} back={back} />
+        <PageHead title={label} back={back} />
         <Problem error={query.error} retry={() => void query.refetch()} />
       </>
     );

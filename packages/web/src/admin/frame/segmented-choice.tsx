@@ -4,7 +4,7 @@ import styles from './segmented-choice.module.css';
 export function SegmentedChoice<Value extends string>(props: {
   label: string;
   value: Value;
-  options: readonly { value: Value; words: string }[];
+  options: readonly { value: Value; label: string }[];
   onChange: (value: Value) => void;
 }) {
   return (
@@ -18,7 +18,7 @@ export function SegmentedChoice<Value extends string>(props: {
           aria-pressed={props.value === option.value}
           onClick={() => props.onChange(option.value)}
         >
-          {option.words}
+          {option.label}
         </button>
       ))}
     </div>

@@ -19,13 +19,13 @@ import { AbsentRecord } from '../frame/record-page.tsx';
 import { imageState, onHostState, presenceOf } from './image-labels.ts';
 import { useImageAction, useImages } from './use-images.ts';
 
-const BACK = { to: '/admin/images', words: 'Images' } as const;
+const BACK = { to: '/admin/images', label: 'Images' } as const;
 const COLUMNS: readonly Column[] = [
-  { words: 'Host' },
-  { words: 'State' },
-  { words: 'Progress' },
-  { words: 'Version' },
-  { words: 'Size', kind: 'number' },
+  { label: 'Host' },
+  { label: 'State' },
+  { label: 'Progress' },
+  { label: 'Version' },
+  { label: 'Size', kind: 'number' },
 ];
 
 /** One image: its description, its state on each host, and its actions. */
@@ -38,7 +38,7 @@ export function ImagePage({ id }: { id: string }) {
     const gone = query.isSuccess
       ? { isError: true, error: new ApiFailure(404, 'not_found', ''), refetch: query.refetch }
       : query;
-    return <AbsentRecord words="Image" back={BACK} query={gone} />;
+    return <AbsentRecord label="Image" back={BACK} query={gone} />;
   }
   return <LoadedImage image={image} />;
 }
@@ -47,7 +47,7 @@ function LoadedImage({ image }: { image: CatalogImage }) {
   const action = useImageAction();
   const [removing, setRemoving] = useState(false);
   const [installing, setInstalling] = useState(false);
-  const [tone, words] = imageState(image);
+  const [tone, label] = imageState(image);
   const { bytes } = presenceOf(image);
   const use = useUseOf(image);
   const isBusy = (name: string) => action.isPending && action.variables.action === name;
@@ -98,7 +98,7 @@ function LoadedImage({ image }: { image: CatalogImage }) {
         <dl className={styles.facts}>
           <dt>State</dt>
           <dd>
-            <StateChip tone={tone}>{words}</StateChip>
+            <StateChip tone={tone}>{label}</StateChip>
           </dd>
           <dt>In use</dt>
           <dd>{image.installed_version ?? 'none'}</dd>
@@ -191,7 +191,7 @@ function LoadedImage({ image }: { image: CatalogImage }) {
 }
 
 function HostRow({ host }: { host: CatalogImage['hosts'][number] }) {
-  const [tone, words] = onHostState(host);
+  const [tone, label] = onHostState(host);
   const isBusy = host.state === 'pulling' || host.state === 'building';
   return (
     <tr>
@@ -201,7 +201,7 @@ function HostRow({ host }: { host: CatalogImage['hosts'][number] }) {
         </Link>
       </td>
       <td>
-        <StateChip tone={tone}>{words}</StateChip>
+        <StateChip tone={tone}>{label}</StateChip>
       </td>
       <td className={host.error === null ? undefined : styles.wrapCell}>
         {host.error}

@@ -25,18 +25,18 @@ import { imageState, presenceLabel, presenceOf } from './image-labels.ts';
 import { useImages } from './use-images.ts';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'Image', sort: 'name' },
-  { words: 'State', sort: 'state' },
-  { words: 'In use', sort: 'version' },
-  { words: 'In the catalog' },
-  { words: 'On', sort: 'hosts', kind: 'number' },
-  { words: 'Size', sort: 'size', kind: 'number' },
+  { label: 'Image', sort: 'name' },
+  { label: 'State', sort: 'state' },
+  { label: 'In use', sort: 'version' },
+  { label: 'In the catalog' },
+  { label: 'On', sort: 'hosts', kind: 'number' },
+  { label: 'Size', sort: 'size', kind: 'number' },
 ];
 const FILTERS = [
-  { value: 'all', words: 'All' },
-  { value: 'installed', words: 'Installed' },
-  { value: 'newer', words: 'Newer ones' },
-  { value: 'failed', words: 'Failed' },
+  { value: 'all', label: 'All' },
+  { value: 'installed', label: 'Installed' },
+  { value: 'newer', label: 'Newer ones' },
+  { value: 'failed', label: 'Failed' },
 ] as const;
 type Filter = (typeof FILTERS)[number]['value'];
 
@@ -109,7 +109,7 @@ export function ImagesPage(props: { search: ImagesSearch; onSearch: (search: Ima
               onChange={(next) => onSearch({ ...search, state: next })}
             />
             <SearchField
-              words="Find an image"
+              label="Find an image"
               hint="Name or id"
               value={search.q ?? ''}
               onChange={(q) => onSearch({ ...search, q })}
@@ -140,7 +140,7 @@ export function ImagesPage(props: { search: ImagesSearch; onSearch: (search: Ima
 }
 
 function ImageRow({ image }: { image: CatalogImage }) {
-  const [tone, words] = imageState(image);
+  const [tone, label] = imageState(image);
   const { bytes } = presenceOf(image);
   return (
     <tr>
@@ -155,7 +155,7 @@ function ImageRow({ image }: { image: CatalogImage }) {
         </Link>
       </td>
       <td>
-        <StateChip tone={tone}>{words}</StateChip>
+        <StateChip tone={tone}>{label}</StateChip>
       </td>
       <td className={styles.shortCell}>
         {image.installed_version ?? <span className={styles.dim}>none</span>}
@@ -182,7 +182,7 @@ function Provenance({ catalog }: { catalog: ImageCatalog }) {
   const from = catalog.manifest_provenance;
   if (from === null) return null;
   return (
-    <Disclosure words="Where the catalog comes from">
+    <Disclosure label="Where the catalog comes from">
       <dl className={styles.facts}>
         <dt>Address</dt>
         <dd className={styles.mono}>{from.url}</dd>

@@ -46,8 +46,8 @@ describe('the label of an image in the list', () => {
       'Fetched by 1 host',
       '0 of 1 host',
     ],
-  ])('%#: %s', (of, words, presence) => {
-    expect([imageState(of)[1], presenceLabel(of)]).toEqual([words, presence]);
+  ])('%#: %s', (of, label, presence) => {
+    expect([imageState(of)[1], presenceLabel(of)]).toEqual([label, presence]);
   });
 });
 

@@ -27,8 +27,8 @@ describe('the label of a schedule', () => {
       { ...example.schedule, window_start: '22:30:15', window_days: [0, 5] },
       'Every 6 hours, between 22:30:15 and 05:00 on Sunday, Friday (Europe/Berlin)',
     ],
-  ])('%j: %s', (schedule, words) => {
-    expect(scheduleLabel(schedule)).toBe(words);
+  ])('%j: %s', (schedule, label) => {
+    expect(scheduleLabel(schedule)).toBe(label);
   });
 
   test('an interval is split into its largest whole unit', () => {
@@ -71,8 +71,8 @@ describe('the label of a job in the list', () => {
     ['one of hosts, under way', ofHosts(target(1, run, true)), 'Running on 1 of 1 host', false],
     ['one of no host', ofHosts(), 'Has not run yet', false],
     ['one that is listed only', { ...head, managed: false }, 'Listed only', false],
-  ])('%s', (_name, job, words, failing) => {
-    expect(standingOf(job)).toMatchObject({ words, failing });
+  ])('%s', (_name, job, label, failing) => {
+    expect(standingOf(job)).toMatchObject({ label, failing });
   });
 
   test('takes the newest run and the earliest next one of all hosts', () => {
@@ -89,6 +89,6 @@ test.each([
   [{ error: null, summary: { reason: 'live sessions' } }, 'live sessions'],
   [{ error: null, summary: { deleted: 2, kept: 0 } }, 'deleted 2 · kept 0'],
   [{ error: null, summary: {} }, ''],
-])('a run that says %j: %s', (run, words) => {
-  expect(resultLabel(run)).toBe(words);
+])('a run that says %j: %s', (run, label) => {
+  expect(resultLabel(run)).toBe(label);
 });

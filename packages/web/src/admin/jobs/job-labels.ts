@@ -72,7 +72,7 @@ export function resultLabel({ error, summary }: Pick<JobRun, 'error' | 'summary'
 /** The state of a job over all its hosts, for the list. */
 export interface JobStanding {
   tone: Tone;
-  words: string;
+  label: string;
   running: boolean;
   /** The job needs attention, because its last run failed or was aborted on some host. */
   failing: boolean;
@@ -101,13 +101,13 @@ export function standingOf(job: Job): JobStanding {
   const base = { running: running > 0, failing: failed > 0 && job.enabled, lastRun, nextRunAt };
   const onHosts = (count: number) =>
     job.targets === undefined ? '' : ` on ${count} of ${countLabel(places.length, 'host')}`;
-  if (!job.managed) return { ...base, tone: 'neutral', words: 'Listed only' };
-  if (running > 0) return { ...base, tone: 'info', words: `Running${onHosts(running)}` };
-  if (!job.enabled) return { ...base, tone: 'neutral', words: 'Switched off' };
-  if (failed > 0) return { ...base, tone: 'danger', words: failureLabel(job) };
-  if (lastRun === null) return { ...base, tone: 'neutral', words: 'Has not run yet' };
-  const [tone, words] = runState(lastRun.state);
-  return { ...base, tone, words };
+  if (!job.managed) return { ...base, tone: 'neutral', label: 'Listed only' };
+  if (running > 0) return { ...base, tone: 'info', label: `Running${onHosts(running)}` };
+  if (!job.enabled) return { ...base, tone: 'neutral', label: 'Switched off' };
+  if (failed > 0) return { ...base, tone: 'danger', label: failureLabel(job) };
+  if (lastRun === null) return { ...base, tone: 'neutral', label: 'Has not run yet' };
+  const [tone, label] = runState(lastRun.state);
+  return { ...base, tone, label };
 }
 
 /** How a job fails: repeatedly, or on how many hosts. */

@@ -21,18 +21,18 @@ import { placeLabel } from './jobs-page.tsx';
 import { NextRun } from './next-run.tsx';
 import { useRunJob } from './run-job.ts';
 
-const BACK = { to: '/admin/jobs', words: 'Jobs' } as const;
+const BACK = { to: '/admin/jobs', label: 'Jobs' } as const;
 /**
  * Refresh interval. A run lasts seconds on the control plane, so a person sees its start and its end. Chosen, not
  * measured.
  */
 const REFRESH_MS = 2_000;
 const TARGET_COLUMNS: readonly Column[] = [
-  { words: 'Host' },
-  { words: 'State' },
-  { words: 'Last run' },
-  { words: 'Next run' },
-  { words: 'Act', kind: 'action' },
+  { label: 'Host' },
+  { label: 'State' },
+  { label: 'Last run' },
+  { label: 'Next run' },
+  { label: 'Act', kind: 'action' },
 ];
 
 export type JobSearch = ListSearch<'host'>;
@@ -45,7 +45,7 @@ export function JobPage(props: { id: string; search: JobSearch; onSearch: (searc
     refetchInterval: REFRESH_MS,
   });
   usePageTitle(query.data?.name ?? 'Job');
-  if (query.data === undefined) return <AbsentRecord words="Job" back={BACK} query={query} />;
+  if (query.data === undefined) return <AbsentRecord label="Job" back={BACK} query={query} />;
   return <LoadedJob job={query.data} search={props.search} onSearch={props.onSearch} />;
 }
 
@@ -78,7 +78,7 @@ function LoadedJob(props: { job: Job; search: JobSearch; onSearch: (search: JobS
         <dl className={styles.facts}>
           <dt>State</dt>
           <dd>
-            <StateChip tone={standing.tone}>{standing.words}</StateChip>
+            <StateChip tone={standing.tone}>{standing.label}</StateChip>
           </dd>
           <dt>Schedule</dt>
           <dd>{scheduleLabel(job.schedule)}</dd>
@@ -137,7 +137,7 @@ function LoadedJob(props: { job: Job; search: JobSearch; onSearch: (search: JobS
 
 function TargetRow(props: { job: Job; target: JobTarget; pending: boolean; onRun: () => void }) {
   const { job, target } = props;
-  const [tone, words] = target.running
+  const [tone, label] = target.running
     ? runState('running')
     : target.last_run === null
       ? (['neutral', 'Has not run yet'] as const)
@@ -150,7 +150,7 @@ function TargetRow(props: { job: Job; target: JobTarget; pending: boolean; onRun
         </Link>
       </td>
       <td>
-        <StateChip tone={tone}>{words}</StateChip>
+        <StateChip tone={tone}>{label}</StateChip>
       </td>
       <td>
         <RelativeTime at={target.last_run?.finished_at ?? null} />

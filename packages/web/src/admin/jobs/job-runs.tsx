@@ -19,13 +19,13 @@ const LIVE_MS = 2_000;
 const CALM_MS = 10_000;
 const PAGE = 25;
 const COLUMNS: readonly Column[] = [
-  { words: 'State' },
-  { words: 'Started' },
-  { words: 'Took', kind: 'number' },
-  { words: 'Asked for by' },
-  { words: 'Result' },
+  { label: 'State' },
+  { label: 'Started' },
+  { label: 'Took', kind: 'number' },
+  { label: 'Asked for by' },
+  { label: 'Result' },
 ];
-const HOST_COLUMNS: readonly Column[] = [{ words: 'State' }, { words: 'Host' }, ...COLUMNS.slice(1)];
+const HOST_COLUMNS: readonly Column[] = [{ label: 'State' }, { label: 'Host' }, ...COLUMNS.slice(1)];
 
 /**
  * Runs of a job, newest first.
@@ -79,11 +79,11 @@ export function JobRuns(props: {
         <DataTable label="Runs" columns={columns}>
           {items === undefined && <SkeletonRows rows={4} columns={columns.length} />}
           {items?.map((run) => {
-            const [tone, words] = runState(run.state);
+            const [tone, label] = runState(run.state);
             return (
               <tr key={run.id}>
                 <td>
-                  <StateChip tone={tone}>{words}</StateChip>
+                  <StateChip tone={tone}>{label}</StateChip>
                 </td>
                 {job.targets !== undefined && (
                   <td>

@@ -31,24 +31,24 @@ const MAX = 500;
 const REFRESH_MS = 2_000;
 
 const COLUMNS: readonly Column[] = [
-  { words: 'Job', sort: 'name' },
-  { words: 'State', sort: 'state' },
-  { words: 'Schedule' },
-  { words: 'Last run', sort: 'last' },
-  { words: 'Next run', sort: 'next' },
-  { words: 'Act', kind: 'action' },
+  { label: 'Job', sort: 'name' },
+  { label: 'State', sort: 'state' },
+  { label: 'Schedule' },
+  { label: 'Last run', sort: 'last' },
+  { label: 'Next run', sort: 'next' },
+  { label: 'Act', kind: 'action' },
 ];
 const LISTED_COLUMNS: readonly Column[] = [
-  { words: 'Work' },
-  { words: 'What it does' },
-  { words: 'Who does it' },
+  { label: 'Work' },
+  { label: 'What it does' },
+  { label: 'Who does it' },
 ];
 
 const FILTERS = [
-  { value: 'all', words: 'All' },
-  { value: 'failing', words: 'Failing' },
-  { value: 'running', words: 'Running' },
-  { value: 'off', words: 'Switched off' },
+  { value: 'all', label: 'All' },
+  { value: 'failing', label: 'Failing' },
+  { value: 'running', label: 'Running' },
+  { value: 'off', label: 'Switched off' },
 ] as const;
 type Filter = (typeof FILTERS)[number]['value'];
 
@@ -61,7 +61,7 @@ interface Row {
 
 const SORT_KEYS = {
   name: ({ job }: Row) => job.name,
-  state: ({ standing }: Row) => standing.words,
+  state: ({ standing }: Row) => standing.label,
   last: ({ standing }: Row) => standing.lastRun?.finished_at ?? null,
   next: ({ standing }: Row) => standing.nextRunAt,
 };
@@ -102,7 +102,7 @@ export function JobsPage(props: { search: JobsSearch; onSearch: (search: JobsSea
           onChange={(next) => onSearch({ ...search, state: next })}
         />
         <SearchField
-          words="Find a job"
+          label="Find a job"
           hint="Name or purpose"
           value={search.q ?? ''}
           onChange={(q) => onSearch({ ...search, q })}
@@ -137,7 +137,7 @@ export function JobsPage(props: { search: JobsSearch; onSearch: (search: JobsSea
                   </Link>
                 </td>
                 <td>
-                  <StateChip tone={standing.tone}>{standing.words}</StateChip>
+                  <StateChip tone={standing.tone}>{standing.label}</StateChip>
                 </td>
                 <td className={styles.shortCell} title={scheduleLabel(job.schedule)}>
                   {scheduleLabel(job.schedule)}
@@ -171,7 +171,7 @@ export function JobsPage(props: { search: JobsSearch; onSearch: (search: JobsSea
         </DataTable>
       )}
       {listed !== undefined && listed.length > 0 && (
-        <Disclosure words={`Other work of the service (${listed.length})`}>
+        <Disclosure label={`Other work of the service (${listed.length})`}>
           <p className={styles.dim}>It follows what happens, and can be neither run nor changed.</p>
           <DataTable label="Other work" columns={LISTED_COLUMNS}>
             {listed.map(({ job }) => (

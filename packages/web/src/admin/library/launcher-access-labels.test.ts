@@ -38,12 +38,12 @@ describe('who may use a launcher', () => {
       'It disappears from the libraries of 2 people. Running sessions continue.',
       'It disappears from the library of 1 person. Running sessions continue.',
     ],
-  ])('%j: %s', (grants, words, takenFromAll, leftToMe) => {
+  ])('%j: %s', (grants, label, takenFromAll, leftToMe) => {
     const access = accessOf(grants, 'me');
     // Four people have it only by the grant for everybody.
     const byAll = access.everybodyId === null ? 0 : 4;
     expect([accessLabel(access), lossLabel(access, byAll, false), lossLabel(access, byAll, true)]).toEqual([
-      words,
+      label,
       takenFromAll,
       leftToMe,
     ]);

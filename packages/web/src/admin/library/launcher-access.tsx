@@ -35,10 +35,10 @@ const CHOICES: Readonly<Record<Mode, (app: string) => { title: string; action: s
     done: `Nobody may use ${app} now`,
   }),
 };
-const BUTTONS: readonly { mode: Mode; words: string }[] = [
-  { mode: 'all', words: 'Give to everybody' },
-  { mode: 'user', words: 'Give to me alone' },
-  { mode: 'none', words: 'Take from everybody' },
+const BUTTONS: readonly { mode: Mode; label: string }[] = [
+  { mode: 'all', label: 'Give to everybody' },
+  { mode: 'user', label: 'Give to me alone' },
+  { mode: 'none', label: 'Take from everybody' },
 ];
 
 /** Shows who may use a launcher. Each of three buttons replaces all of its grants. */
@@ -81,7 +81,7 @@ export function LauncherAccess({ app }: { app: AdminApp }) {
             . Each game of it belongs to the people who have installed it.
           </p>
           <div className={styles.filters} style={{ marginTop: 12 }}>
-            {BUTTONS.map(({ mode, words }) => (
+            {BUTTONS.map(({ mode, label }) => (
               <Button
                 key={mode}
                 size="sm"
@@ -89,7 +89,7 @@ export function LauncherAccess({ app }: { app: AdminApp }) {
                 {...(mode === 'none' && { color: 'danger' })}
                 onClick={() => setChoosing(mode)}
               >
-                {words}
+                {label}
               </Button>
             ))}
           </div>

@@ -139,8 +139,8 @@ describe('words', () => {
     [{ queued: 0, skipped: 0, eligible: 0, inert_reason: 'It is off.' }, 'Nothing was searched. It is off.'],
     [{ queued: 0, skipped: 0, eligible: 0, inert_reason: '' }, 'There is no home to search.'],
     [{ queued: 1, skipped: 0, eligible: 1, inert_reason: '' }, '1 home will be searched within a minute.'],
-  ])('%j: %s', (answer, words) => {
-    expect(scanLabel(answer)).toBe(words);
+  ])('%j: %s', (answer, label) => {
+    expect(scanLabel(answer)).toBe(label);
   });
 
   test.each([
@@ -149,8 +149,8 @@ describe('words', () => {
     [1_800, 'Every 30 minutes'],
     [3_600, 'Every hour'],
     [21_600, 'Every 6 hours'],
-  ])('%i s: %s', (seconds, words) => {
-    expect(intervalLabel(seconds)).toBe(words);
+  ])('%i s: %s', (seconds, label) => {
+    expect(intervalLabel(seconds)).toBe(label);
   });
 
   test.each([

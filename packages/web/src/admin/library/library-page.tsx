@@ -31,16 +31,16 @@ const REFRESH_MS = 3_000;
 const MAX_APPS = 1000;
 
 const SCAN_COLUMNS: readonly Column[] = [
-  { words: 'Person' },
-  { words: 'Host' },
-  { words: 'State' },
-  { words: 'Ended' },
-  { words: 'Found', kind: 'number' },
-  { words: 'New', kind: 'number' },
-  { words: 'Kept out', kind: 'number' },
-  { words: 'Given', kind: 'number' },
-  { words: 'Taken back', kind: 'number' },
-  { words: 'Trouble' },
+  { label: 'Person' },
+  { label: 'Host' },
+  { label: 'State' },
+  { label: 'Ended' },
+  { label: 'Found', kind: 'number' },
+  { label: 'New', kind: 'number' },
+  { label: 'Kept out', kind: 'number' },
+  { label: 'Given', kind: 'number' },
+  { label: 'Taken back', kind: 'number' },
+  { label: 'Trouble' },
 ];
 
 export type LibrarySearch = ListSearch<'app' | 'user'>;
@@ -95,12 +95,12 @@ export function LibraryPage(props: { search: LibrarySearch; onSearch: (search: L
             <SegmentedChoice
               label="Launcher"
               value={provider?.id ?? ''}
-              options={providers.map(({ id, name }) => ({ value: id, words: name }))}
+              options={providers.map(({ id, name }) => ({ value: id, label: name }))}
               onChange={(app) => onSearch({ ...search, app })}
             />
           )}
           <PickFilter
-            words="Homes of"
+            label="Homes of"
             all="everybody"
             kind="users"
             id={search.user}

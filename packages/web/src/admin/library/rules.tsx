@@ -21,11 +21,11 @@ import { Section } from '../frame/page-head.tsx';
 import { countLabel } from '../frame/quantity-labels.ts';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'Number' },
-  { words: 'Decision' },
-  { words: 'Note' },
-  { words: 'Since' },
-  { words: 'Act', kind: 'action' },
+  { label: 'Number' },
+  { label: 'Decision' },
+  { label: 'Note' },
+  { label: 'Since' },
+  { label: 'Act', kind: 'action' },
 ];
 const DECISIONS = [
   { value: 'ignore', label: 'Keep out: never a tile' },

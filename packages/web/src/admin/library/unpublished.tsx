@@ -15,11 +15,11 @@ import { Section } from '../frame/page-head.tsx';
 import { reasonLabel, tileOf } from './library-labels.ts';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'Title' },
-  { words: 'Why not' },
-  { words: 'People', kind: 'number' },
-  { words: 'Last seen' },
-  { words: 'Act', kind: 'action' },
+  { label: 'Title' },
+  { label: 'Why not' },
+  { label: 'People', kind: 'number' },
+  { label: 'Last seen' },
+  { label: 'Act', kind: 'action' },
 ];
 /** Refresh interval, because a scan that ends may add titles. */
 const REFRESH_MS = 5_000;

@@ -54,7 +54,7 @@ function OpenButton({ link }: { link: NonNullable<Finding['link']> }) {
       variant="subtle"
       renderRoot={(props) => <Link to={link.to} params={{ id: link.id }} {...props} />}
     >
-      {link.words}
+      {link.label}
     </Button>
   );
 }

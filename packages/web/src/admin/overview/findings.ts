@@ -10,7 +10,7 @@ export interface Finding {
   remediation: readonly string[];
   hostId: string | null;
   /** The page of the job or image, if the finding is not about a host. */
-  link?: { to: '/admin/jobs/$id' | '/admin/images/$id'; id: string; words: string };
+  link?: { to: '/admin/jobs/$id' | '/admin/images/$id'; id: string; label: string };
 }
 
 /**

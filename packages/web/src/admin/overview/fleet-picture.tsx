@@ -67,9 +67,9 @@ function GpuCells({ host, gpus }: { host: Host; gpus: Gpu[] | undefined }) {
 }
 
 function Slots({ gpu }: { gpu: Gpu }) {
-  const words = `${gpu.slots_reserved} of ${countLabel(gpu.slots_total, 'slot')} taken`;
+  const label = `${gpu.slots_reserved} of ${countLabel(gpu.slots_total, 'slot')} taken`;
   return (
-    <div className={styles.slots} role="img" aria-label={words} title={words}>
+    <div className={styles.slots} role="img" aria-label={label} title={label}>
       {Array.from({ length: Math.min(MAX_SQUARES, gpu.slots_total) }, (_none, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a slot is its position
         <span key={index} className={styles.slot} data-used={index < gpu.slots_reserved} />

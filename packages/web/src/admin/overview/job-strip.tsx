@@ -28,7 +28,7 @@ export function JobStrip({ jobs }: { jobs: readonly Job[] | undefined }) {
           <Link to="/admin/jobs/$id" params={{ id: job.id }} className={styles.nameLink}>
             {job.name}
           </Link>
-          <StateChip tone={standing.tone}>{standing.words}</StateChip>
+          <StateChip tone={standing.tone}>{standing.label}</StateChip>
         </li>
       ))}
       <li className={styles.dim}>

@@ -18,13 +18,13 @@ export function upkeepFindings(jobs: readonly Job[], images: readonly CatalogIma
         text: failed === null ? '' : resultLabel(failed),
         remediation: [],
         hostId: null,
-        link: { to: '/admin/jobs/$id', id: job.id, words: 'Open job' },
+        link: { to: '/admin/jobs/$id', id: job.id, label: 'Open job' },
       },
     ];
   });
   const ofImages = images.flatMap((image): Finding[] => {
     const { failed } = presenceOf(image);
-    const link = { to: '/admin/images/$id', id: image.id, words: 'Open image' } as const;
+    const link = { to: '/admin/images/$id', id: image.id, label: 'Open image' } as const;
     const about = { remediation: [], hostId: null, link };
     if (!image.installed) return [];
     if (failed.length > 0) {

@@ -30,18 +30,18 @@ import { ClosedRegistration } from './closed-registration.tsx';
 import { LinkAddress, linkBase } from './link-address.tsx';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'Note', sort: 'note' },
-  { words: 'State' },
-  { words: 'Role', sort: 'role' },
-  { words: 'Used', sort: 'used', kind: 'number' },
-  { words: 'Ends', sort: 'ends' },
-  { words: 'Made by', sort: 'by' },
-  { words: 'Made', sort: 'made' },
-  { words: 'Act', kind: 'action' },
+  { label: 'Note', sort: 'note' },
+  { label: 'State' },
+  { label: 'Role', sort: 'role' },
+  { label: 'Used', sort: 'used', kind: 'number' },
+  { label: 'Ends', sort: 'ends' },
+  { label: 'Made by', sort: 'by' },
+  { label: 'Made', sort: 'made' },
+  { label: 'Act', kind: 'action' },
 ];
 const STATES = [
-  { value: 'pending', words: 'Open' },
-  { value: 'all', words: 'All' },
+  { value: 'pending', label: 'Open' },
+  { value: 'all', label: 'All' },
 ] as const;
 const SORT_KEYS = {
   note: (invite: Invite) => invite.note,
@@ -89,7 +89,7 @@ export function InvitesPage() {
   );
   return (
     <>
-      <PageHead title="Invites" back={{ to: '/admin/users', words: 'Users' }} actions={make} />
+      <PageHead title="Invites" back={{ to: '/admin/users', label: 'Users' }} actions={make} />
       <ClosedRegistration />
       <div className={styles.filters}>
         <SegmentedChoice

@@ -18,10 +18,10 @@ import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/
 import { PickDialog } from '../frame/lists/pick-dialog.tsx';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'App' },
-  { words: 'Given by' },
-  { words: 'Since' },
-  { words: 'Act', kind: 'action' },
+  { label: 'App' },
+  { label: 'Given by' },
+  { label: 'Since' },
+  { label: 'Act', kind: 'action' },
 ];
 
 /** An account's own entitlements, without those for everybody. */
@@ -96,7 +96,7 @@ export function PersonalApps({ user }: { user: Pick<AdminUser, 'id' | 'username'
       <PickDialog
         opened={giving}
         title={`Give an app to ${user.username}`}
-        words="Find an app"
+        label="Find an app"
         kind="apps"
         action="Give"
         find={pickApps}

@@ -26,7 +26,7 @@ import { ResetLink } from './reset-link.tsx';
 import { readAccount } from './user-lookup.ts';
 import { UserChip } from './users-page.tsx';
 
-const BACK = { to: '/admin/users', words: 'Users' } as const;
+const BACK = { to: '/admin/users', label: 'Users' } as const;
 const ROLES = [
   { value: 'user', label: 'User' },
   { value: 'admin', label: 'Administrator' },
@@ -44,7 +44,7 @@ export function UserPage({ id }: { id: string }) {
   const user = query.data;
   usePageTitle(user?.username ?? 'User');
   if (query.isError || user === undefined) {
-    return <AbsentRecord words="User" back={BACK} query={query} />;
+    return <AbsentRecord label="User" back={BACK} query={query} />;
   }
   return <LoadedUser key={user.id} user={user} />;
 }

@@ -16,13 +16,13 @@ import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead } from '../frame/page-head.tsx';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'Name', sort: 'name' },
-  { words: 'Email', sort: 'email' },
-  { words: 'Role', sort: 'role' },
-  { words: 'State', sort: 'state' },
-  { words: 'Running', kind: 'number', sort: 'running' },
-  { words: 'Last seen', sort: 'seen' },
-  { words: 'Member since', sort: 'since' },
+  { label: 'Name', sort: 'name' },
+  { label: 'Email', sort: 'email' },
+  { label: 'Role', sort: 'role' },
+  { label: 'State', sort: 'state' },
+  { label: 'Running', kind: 'number', sort: 'running' },
+  { label: 'Last seen', sort: 'seen' },
+  { label: 'Member since', sort: 'since' },
 ];
 const SORT_KEYS = {
   name: (user: AdminUser) => user.username,
@@ -64,7 +64,7 @@ export function UsersPage() {
       />
       <div className={styles.filters}>
         <SearchField
-          words="Find a user"
+          label="Find a user"
           hint="Name or email"
           value={q}
           onChange={(text) => setSearch({ ...search, q: text })}

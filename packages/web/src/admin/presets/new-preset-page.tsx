@@ -23,7 +23,7 @@ export function NewPresetPage() {
   });
   return (
     <>
-      <PageHead title="Add a preset" back={{ to: '/admin/presets', words: 'Presets' }} />
+      <PageHead title="Add a preset" back={{ to: '/admin/presets', label: 'Presets' }} />
       <PresetFields
         initial={NEW_PRESET}
         action="Add preset"

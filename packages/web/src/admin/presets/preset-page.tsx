@@ -14,7 +14,7 @@ import { AbsentRecord, DeleteRecord } from '../frame/record-page.tsx';
 import { PresetFields } from './preset-form.tsx';
 import { bodyOf, formOf, type PresetForm } from './preset-model.ts';
 
-const BACK = { to: '/admin/presets', words: 'Presets' } as const;
+const BACK = { to: '/admin/presets', label: 'Presets' } as const;
 
 /** One runtime preset: apps that use it, fields, deletion. */
 export function PresetPage({ id }: { id: string }) {
@@ -25,7 +25,7 @@ export function PresetPage({ id }: { id: string }) {
   const preset = query.data?.runtime_preset;
   usePageTitle(preset?.name ?? 'Preset');
   if (query.isError || preset === undefined) {
-    return <AbsentRecord words="Preset" back={BACK} query={query} />;
+    return <AbsentRecord label="Preset" back={BACK} query={query} />;
   }
   return <LoadedPreset preset={preset} />;
 }

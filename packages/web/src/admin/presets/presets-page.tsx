@@ -15,11 +15,11 @@ import { countLabel } from '../frame/quantity-labels.ts';
 import { usePresets } from './use-presets.ts';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'Preset', sort: 'name' },
-  { words: 'Description' },
-  { words: 'Container image', sort: 'image' },
-  { words: 'Used by', sort: 'used' },
-  { words: 'Changed', sort: 'changed' },
+  { label: 'Preset', sort: 'name' },
+  { label: 'Description' },
+  { label: 'Container image', sort: 'image' },
+  { label: 'Used by', sort: 'used' },
+  { label: 'Changed', sort: 'changed' },
 ];
 
 const SORT_KEYS = {

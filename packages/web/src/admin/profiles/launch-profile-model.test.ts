@@ -54,8 +54,8 @@ describe('the question before a launch profile is deleted', () => {
       1,
       'Its 1 rung stays. It disappears from the lists of 3 apps that allow it. 1 of them allows nothing else, and can then be launched with any launch profile.',
     ],
-  ])('says that %i apps allow it, %i of them nothing else', (apps, alone, words) => {
-    expect(deletionLabel(launchProfile('couch', { allowed_by: { apps, alone } }))).toBe(words);
+  ])('says that %i apps allow it, %i of them nothing else', (apps, alone, label) => {
+    expect(deletionLabel(launchProfile('couch', { allowed_by: { apps, alone } }))).toBe(label);
   });
 
   test('names the uses that prevent it', () => {

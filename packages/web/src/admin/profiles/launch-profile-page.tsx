@@ -17,7 +17,7 @@ import { LaunchProfileFields } from './launch-profile-form.tsx';
 import { bodyOf, chainOf, deletionLabel, formOf, type LaunchProfileForm } from './launch-profile-model.ts';
 import { useRungs } from './use-profiles.ts';
 
-const BACK = { to: '/admin/profiles', words: 'Profiles' } as const;
+const BACK = { to: '/admin/profiles', label: 'Profiles' } as const;
 
 /** One launch profile: the places where it is the default, its fields, its deletion. */
 export function LaunchProfilePage({ id }: { id: string }) {
@@ -28,7 +28,7 @@ export function LaunchProfilePage({ id }: { id: string }) {
   const profile = query.data;
   usePageTitle(profile?.display_name ?? 'Launch profile');
   if (query.isError || profile === undefined) {
-    return <AbsentRecord words="Launch profile" back={BACK} query={query} />;
+    return <AbsentRecord label="Launch profile" back={BACK} query={query} />;
   }
   return <LoadedProfile profile={profile} />;
 }

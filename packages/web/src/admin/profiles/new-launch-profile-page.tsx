@@ -34,7 +34,7 @@ export function NewLaunchProfilePage() {
   const failed = rungs.error ?? profiles.error;
   return (
     <>
-      <PageHead title="Add a launch profile" back={{ to: '/admin/profiles', words: 'Profiles' }} />
+      <PageHead title="Add a launch profile" back={{ to: '/admin/profiles', label: 'Profiles' }} />
       {failed !== null && <Problem error={failed} />}
       {rungs.data !== undefined && profiles.data !== undefined ? (
         <LaunchProfileFields

@@ -18,11 +18,11 @@ import { Rungs } from './rung-table.tsx';
 import { useLaunchProfiles, useProfilePolicy, useRungs } from './use-profiles.ts';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'Launch profile', sort: 'name' },
-  { words: 'For', sort: 'for' },
-  { words: 'Chain' },
-  { words: 'Default of' },
-  { words: 'Warnings' },
+  { label: 'Launch profile', sort: 'name' },
+  { label: 'For', sort: 'for' },
+  { label: 'Chain' },
+  { label: 'Default of' },
+  { label: 'Warnings' },
 ];
 
 const SORT_KEYS = {

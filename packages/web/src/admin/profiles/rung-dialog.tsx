@@ -117,7 +117,7 @@ function RungFields({ rung, onDone }: { rung: StreamProfile | null; onDone: () =
         <NumberInput label="Height" suffix=" px" {...field('height')} />
       </div>
       <NumberInput label="Bitrate" suffix=" kbit/s" {...field('nominal_bitrate_kbps')} />
-      <Disclosure words="More" wrong={DISCLOSED_FIELDS.some((name) => form.errors[name] !== undefined)}>
+      <Disclosure label="More" wrong={DISCLOSED_FIELDS.some((name) => form.errors[name] !== undefined)}>
         <div className={styles.pair}>
           <NumberInput
             label="Not offered below"

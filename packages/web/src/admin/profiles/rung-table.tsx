@@ -20,15 +20,15 @@ import { RungDialog } from './rung-dialog.tsx';
 import { useRungs } from './use-profiles.ts';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'Rung', sort: 'name' },
-  { words: 'Id', sort: 'id' },
-  { words: 'Codec', sort: 'codec' },
-  { words: 'Picture', sort: 'size', kind: 'number' },
-  { words: 'FPS', sort: 'fps', kind: 'number' },
-  { words: 'Bitrate', sort: 'rate', kind: 'number' },
-  { words: 'Used by', sort: 'chains' },
-  { words: 'Sessions', sort: 'sessions', kind: 'number' },
-  { words: 'Act', kind: 'action' },
+  { label: 'Rung', sort: 'name' },
+  { label: 'Id', sort: 'id' },
+  { label: 'Codec', sort: 'codec' },
+  { label: 'Picture', sort: 'size', kind: 'number' },
+  { label: 'FPS', sort: 'fps', kind: 'number' },
+  { label: 'Bitrate', sort: 'rate', kind: 'number' },
+  { label: 'Used by', sort: 'chains' },
+  { label: 'Sessions', sort: 'sessions', kind: 'number' },
+  { label: 'Act', kind: 'action' },
 ];
 
 const SORT_KEYS = {

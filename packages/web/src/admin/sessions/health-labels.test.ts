@@ -11,8 +11,8 @@ test.each([
     { health_state: 'client_decode_degrading', health_reason: 'decoding takes 22.0 ms a frame' },
     'The viewing device decodes too slowly; a lower quality helps (decoding takes 22.0 ms a frame).',
   ],
-] as const)('%o', (session, words) => {
-  expect(healthLabel(session)).toBe(words);
+] as const)('%o', (session, label) => {
+  expect(healthLabel(session)).toBe(label);
 });
 
 test('every limit has a sentence', () => {

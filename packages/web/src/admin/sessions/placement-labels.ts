@@ -44,11 +44,11 @@ const CLAMPS: Readonly<Record<string, string>> = {
 export const clampLabel = (clamp: string): string => CLAMPS[clamp] ?? clamp;
 
 /** One sentence for each skipped rung, and for a rung that is used as the floor. */
-export function passedOverLabel(decision: CodecDecision | null): { rungId: string; words: string }[] {
+export function passedOverLabel(decision: CodecDecision | null): { rungId: string; label: string }[] {
   return (decision?.considered ?? [])
     .filter((rung) => rung.rejected_by !== null)
     .map(({ rung_id, rejected_by, selected }) => ({
       rungId: rung_id,
-      words: `${rung_id}: ${clampLabel(rejected_by ?? '')}${selected ? ', used nevertheless, because no other rung was possible' : ''}`,
+      label: `${rung_id}: ${clampLabel(rejected_by ?? '')}${selected ? ', used nevertheless, because no other rung was possible' : ''}`,
     }));
 }

@@ -32,12 +32,12 @@ import {
 } from './preview-model.ts';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'Host' },
-  { words: 'Turn', kind: 'number' },
-  { words: 'GPU', kind: 'number' },
-  { words: 'Free slots', kind: 'number' },
-  { words: 'Free GPU memory', kind: 'number' },
-  { words: 'Sessions', kind: 'number' },
+  { label: 'Host' },
+  { label: 'Turn', kind: 'number' },
+  { label: 'GPU', kind: 'number' },
+  { label: 'Free slots', kind: 'number' },
+  { label: 'Free GPU memory', kind: 'number' },
+  { label: 'Sessions', kind: 'number' },
 ];
 const CODEC_WORDS: Readonly<Record<string, string>> = { h264: 'H.264', h265: 'H.265', av1: 'AV1' };
 const CODECS = [
@@ -86,7 +86,7 @@ export function PlacementPage(props: {
       <PageHead
         title="Placement"
         lead="Where a launch would run now, and why not elsewhere. Nothing is started or reserved."
-        back={{ to: '/admin/sessions', words: 'Sessions' }}
+        back={{ to: '/admin/sessions', label: 'Sessions' }}
         actions={
           question !== null && (
             <Button loading={answer.isFetching} onClick={() => void answer.refetch()}>
@@ -103,7 +103,7 @@ export function PlacementPage(props: {
               userId={userId}
               onPick={(pick) => props.onSearch({ ...props.search, ...pick })}
             />
-            <Disclosure words="Options of the stream">
+            <Disclosure label="Options of the stream">
               <RequestFields request={request} set={(change) => setRequest({ ...request, ...change })} />
             </Disclosure>
           </div>
@@ -163,7 +163,7 @@ function Subject(props: {
       <PickDialog
         opened={picking === 'app'}
         title="Which app would be launched"
-        words="Name of the app"
+        label="Name of the app"
         kind="apps"
         action="Choose"
         find={pickApps}
@@ -176,7 +176,7 @@ function Subject(props: {
       <PickDialog
         opened={picking === 'user'}
         title="Who would launch it"
-        words="Name or email"
+        label="Name or email"
         kind="users"
         action="Choose"
         find={pickUsers}
@@ -297,8 +297,8 @@ function Answer({ placement }: { placement: Placement }) {
       {passedOver.length > 0 && (
         <Section title="Rungs passed over">
           <ul className={styles.sheet}>
-            {passedOver.map(({ rungId, words }) => (
-              <li key={rungId}>{words}</li>
+            {passedOver.map(({ rungId, label }) => (
+              <li key={rungId}>{label}</li>
             ))}
           </ul>
         </Section>

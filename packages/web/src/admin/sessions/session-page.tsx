@@ -31,7 +31,7 @@ import { type Stoppable, StopSession } from './stop-session.tsx';
 
 /** Refresh interval of a live session. So each launch step is shown within 3 s. */
 const REFRESH_MS = 2_000;
-const BACK = { to: '/admin/sessions', words: 'Sessions' } as const;
+const BACK = { to: '/admin/sessions', label: 'Sessions' } as const;
 
 /**
  * One session. Shows its story first, and the app's last output if the session failed. Then the verdict, samples and
@@ -50,7 +50,7 @@ export function SessionPage(props: {
       state.data !== undefined && isTerminal(state.data.session.state) ? false : REFRESH_MS,
   });
   usePageTitle('Session');
-  if (query.data === undefined) return <AbsentRecord words="Session" back={BACK} query={query} />;
+  if (query.data === undefined) return <AbsentRecord label="Session" back={BACK} query={query} />;
   return <LoadedSession {...props} session={query.data.session} />;
 }
 

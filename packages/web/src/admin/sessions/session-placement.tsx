@@ -42,8 +42,8 @@ export function PlacementFacts({ placement }: { placement: Placement }) {
         <>
           <dt>Passed over</dt>
           <dd>
-            {passedOver.map(({ rungId, words }) => (
-              <div key={rungId}>{words}</div>
+            {passedOver.map(({ rungId, label }) => (
+              <div key={rungId}>{label}</div>
             ))}
           </dd>
         </>

@@ -15,12 +15,12 @@ const POLL_MS = 1_000;
 /** Refresh interval, because a failure, a note or a verdict saves a recording without an action on this page. */
 const REFRESH_MS = 15_000;
 const COLUMNS: readonly Column[] = [
-  { words: 'Kept' },
-  { words: 'State' },
-  { words: 'Length', kind: 'number' },
-  { words: 'Size', kind: 'number' },
-  { words: 'Goes' },
-  { words: 'Act', kind: 'action' },
+  { label: 'Kept' },
+  { label: 'State' },
+  { label: 'Length', kind: 'number' },
+  { label: 'Size', kind: 'number' },
+  { label: 'Goes' },
+  { label: 'Act', kind: 'action' },
 ];
 
 /** Saves the last minute of a recorded session, and downloads saved recordings. */

@@ -54,9 +54,9 @@ export function SessionStory({ session, names }: { session: Session; names: Sess
         </div>
       </div>
       <ol className={styles.steps}>
-        {storySteps(session, firstPictureMs, nowMs).map(({ key, words, atMs, note, state }) => (
+        {storySteps(session, firstPictureMs, nowMs).map(({ key, label, atMs, note, state }) => (
           <li key={key} data-state={state} aria-current={state === 'current' ? 'step' : undefined}>
-            <span className={styles.stepLabel}>{words}</span>
+            <span className={styles.stepLabel}>{label}</span>
             <span className={styles.stepNote}>
               {atMs !== null && (
                 <time dateTime={new Date(atMs).toISOString()} title={exactTimeLabel(atMs)}>
@@ -113,7 +113,7 @@ export function SessionStory({ session, names }: { session: Session; names: Sess
       </dl>
       {placement.isPending && <div className={styles.foldAhead} />}
       {placement.data !== undefined && (
-        <Disclosure words="All GPUs and rungs that were considered">
+        <Disclosure label="All GPUs and rungs that were considered">
           <PlacementFacts placement={placement.data} />
         </Disclosure>
       )}

@@ -16,19 +16,19 @@ import { type Stoppable, StopSession } from './stop-session.tsx';
 import { storyOf } from './story.ts';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'App', sort: 'app' },
-  { words: 'State', sort: 'state' },
-  { words: 'User', sort: 'user' },
-  { words: 'Host', sort: 'host' },
-  { words: 'Created', sort: 'created' },
-  { words: 'Picture', kind: 'number', sort: 'picture' },
-  { words: 'Act', kind: 'action' },
+  { label: 'App', sort: 'app' },
+  { label: 'State', sort: 'state' },
+  { label: 'User', sort: 'user' },
+  { label: 'Host', sort: 'host' },
+  { label: 'Created', sort: 'created' },
+  { label: 'Picture', kind: 'number', sort: 'picture' },
+  { label: 'Act', kind: 'action' },
 ];
 
 /** Columns for failed sessions: a column for the reason replaces state and picture, and there is no Stop button. */
 const FAILED_COLUMNS: readonly Column[] = [
-  ...COLUMNS.filter(({ words }) => !['State', 'Picture', 'Act'].includes(words)),
-  { words: 'Why' },
+  ...COLUMNS.filter(({ label }) => !['State', 'Picture', 'Act'].includes(label)),
+  { label: 'Why' },
 ];
 
 export const SESSION_SORT_KEYS = {

@@ -51,7 +51,7 @@ export function SessionsPage(props: { search: SessionSearch; onSearch: (search: 
           onChange={(next) => onSearch({ ...search, state: next })}
         />
         <SearchField
-          words="Find sessions"
+          label="Find sessions"
           hint="App, user or host"
           value={q}
           onChange={(next) => onSearch({ ...search, q: next })}

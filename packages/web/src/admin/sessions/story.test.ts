@@ -42,7 +42,7 @@ describe('the sentence about a session', () => {
 
 describe('the steps of a session', () => {
   const told = (part: Partial<Session>, firstPictureMs?: number) =>
-    storySteps(lived(part), firstPictureMs, NOW_MS).map(({ words, note, state }) => [words, note, state]);
+    storySteps(lived(part), firstPictureMs, NOW_MS).map(({ label, note, state }) => [label, note, state]);
 
   test('that ended show how long each took', () => {
     expect(told({ state: 'stopped', ended_at: at(62.2) }, 1_840)).toEqual([
@@ -71,7 +71,7 @@ describe('the steps of a session', () => {
       NOW_MS,
     );
     expect(steps.at(-1)).toMatchObject({
-      words: 'Failed',
+      label: 'Failed',
       note: 'at “app booting”, after 3.0 s',
       state: 'failed',
     });

@@ -177,7 +177,7 @@ function liveStory(session: Told, nowMs: number): Story {
 /** A step in the life of a session. */
 export interface StoryStep {
   key: string;
-  words: string;
+  label: string;
   /** Time of the step, ms since 1970; null: the step has not happened, or its time is not known. */
   atMs: number | null;
   /** "after 1.2 s"; "": no note. */
@@ -194,12 +194,12 @@ export function storySteps(session: Told, firstPictureMs: number | undefined, no
   const startedMs = session.started_at === null ? null : Date.parse(session.started_at);
   const endedMs = session.ended_at === null ? null : Date.parse(session.ended_at);
   const steps: StoryStep[] = [
-    { key: 'launched', words: 'Launched', atMs: createdMs, note: '', state: 'done' },
+    { key: 'launched', label: 'Launched', atMs: createdMs, note: '', state: 'done' },
   ];
   if (startedMs !== null)
     steps.push({
       key: 'started',
-      words: 'App started',
+      label: 'App started',
       atMs: startedMs,
       note: `after ${secondsLabel(startedMs - createdMs)}`,
       state: 'done',
@@ -207,7 +207,7 @@ export function storySteps(session: Told, firstPictureMs: number | undefined, no
   if (firstPictureMs !== undefined && firstPictureMs >= 0)
     steps.push({
       key: 'picture',
-      words: 'First picture seen',
+      label: 'First picture seen',
       atMs: createdMs + firstPictureMs,
       note: `after ${secondsLabel(firstPictureMs)}`,
       state: 'done',
@@ -215,7 +215,7 @@ export function storySteps(session: Told, firstPictureMs: number | undefined, no
   const detail = session.state_detail === null ? '' : capital(session.state_detail);
   if (!isTerminal(session.state)) {
     const running = session.state === 'running' && startedMs !== null;
-    const words = {
+    const label = {
       running: 'Running',
       stopping: 'Stopping',
       pending: 'Waiting',
@@ -224,7 +224,7 @@ export function storySteps(session: Told, firstPictureMs: number | undefined, no
     };
     steps.push({
       key: 'now',
-      words: words[session.state],
+      label: label[session.state],
       atMs: null,
       note: running
         ? `for ${durationLabel(Math.max(0, nowMs - startedMs))}`
@@ -237,7 +237,7 @@ export function storySteps(session: Told, firstPictureMs: number | undefined, no
   const failed = session.state === 'failed';
   steps.push({
     key: 'ended',
-    words: failed ? 'Failed' : 'Ended',
+    label: failed ? 'Failed' : 'Ended',
     atMs: endedMs,
     note: [failed && detail !== '' ? `at “${detail.toLowerCase()}”` : '', lasted].filter(Boolean).join(', '),
     state: failed ? 'failed' : 'done',

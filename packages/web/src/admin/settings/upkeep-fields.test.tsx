@@ -36,7 +36,7 @@ function show(status: object) {
   );
 }
 
-const notes = async (words: RegExp) => (await screen.findByText(words)).textContent;
+const notes = async (label: RegExp) => (await screen.findByText(label)).textContent;
 
 test.each([
   [0, 'homes are never searched'],
@@ -44,9 +44,9 @@ test.each([
   [3_600, 'every 60 minutes'],
 ])(
   'an interval of %i s from the environment is shown, because it overrides the stored one',
-  async (secs, words) => {
+  async (secs, label) => {
     show({ interval_overridden_by_env: true, scan_interval_secs: secs });
-    expect(await notes(/SERVICE_LIBRARY_SCAN_INTERVAL/)).toContain(`replaces this: ${words}.`);
+    expect(await notes(/SERVICE_LIBRARY_SCAN_INTERVAL/)).toContain(`replaces this: ${label}.`);
   },
 );
 

@@ -14,10 +14,10 @@ import { FirstAppStep, FirstHostStep, ReadyApps } from './setup-first-steps.tsx'
 
 const STORAGE_KEY = 'footlight.setup-step';
 const STEPS = [
-  { key: 'access', words: 'Access' },
-  { key: 'host', words: 'First host' },
-  { key: 'app', words: 'First app' },
-  { key: 'done', words: 'Done' },
+  { key: 'access', label: 'Access' },
+  { key: 'host', label: 'First host' },
+  { key: 'app', label: 'First app' },
+  { key: 'done', label: 'Done' },
 ] as const;
 type StepKey = (typeof STEPS)[number]['key'];
 
@@ -89,7 +89,7 @@ export function SetupWizard() {
             <span className={styles.progressMark} aria-hidden="true">
               {index < at ? <IconCheck size={14} /> : index + 1}
             </span>
-            {each.words}
+            {each.label}
           </li>
         ))}
       </ol>

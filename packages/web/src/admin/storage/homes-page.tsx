@@ -25,13 +25,13 @@ import { SegmentedChoice } from '../frame/segmented-choice.tsx';
 import { nameOfUser, pickUsers } from '../people/user-lookup.ts';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'Person', sort: 'person' },
-  { words: 'App', sort: 'app' },
-  { words: 'Host', sort: 'host' },
-  { words: 'Size', kind: 'number', sort: 'size' },
-  { words: 'State' },
-  { words: 'Last used', sort: 'used' },
-  { words: 'Act', kind: 'action' },
+  { label: 'Person', sort: 'person' },
+  { label: 'App', sort: 'app' },
+  { label: 'Host', sort: 'host' },
+  { label: 'Size', kind: 'number', sort: 'size' },
+  { label: 'State' },
+  { label: 'Last used', sort: 'used' },
+  { label: 'Act', kind: 'action' },
 ];
 const SORT_KEYS = {
   person: (home: StorageHome) => home.username,
@@ -41,9 +41,9 @@ const SORT_KEYS = {
   used: (home: StorageHome) => home.last_used_at,
 };
 const FILTERS = [
-  { value: 'all', words: 'All' },
-  { value: 'kept', words: 'Kept' },
-  { value: 'marked', words: 'Being deleted' },
+  { value: 'all', label: 'All' },
+  { value: 'kept', label: 'Kept' },
+  { value: 'marked', label: 'Being deleted' },
 ] as const;
 type Filter = (typeof FILTERS)[number]['value'];
 const PENDING: Readonly<Record<Filter, string | undefined>> = {
@@ -109,7 +109,7 @@ export function HomesPage(props: { search: HomesSearch; onSearch: (search: Homes
           onChange={(next) => narrow({ state: next })}
         />
         <PickFilter
-          words="Person"
+          label="Person"
           all="everybody"
           kind="users"
           id={search.user}
@@ -118,7 +118,7 @@ export function HomesPage(props: { search: HomesSearch; onSearch: (search: Homes
           onPick={(user) => narrow({ user })}
         />
         <PickFilter
-          words="App"
+          label="App"
           all="all apps"
           kind="apps"
           id={search.app}

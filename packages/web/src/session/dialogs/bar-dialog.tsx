@@ -22,14 +22,14 @@ export default function BarDialog(props: {
   return (
     <Dialog opened onClose={props.onClose} title={t('This bar')}>
       <fieldset className={styles.edges} aria-label={t('Edge of the picture')}>
-        {EDGES.map(([edge, words]) => (
+        {EDGES.map(([edge, label]) => (
           <Button
             key={edge}
             aria-pressed={place.edge === edge}
             {...(place.edge === edge ? { variant: 'filled' } : {})}
             onClick={() => props.onPlace({ ...place, edge })}
           >
-            {t(words)}
+            {t(label)}
           </Button>
         ))}
       </fieldset>

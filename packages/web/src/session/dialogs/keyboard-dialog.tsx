@@ -7,14 +7,14 @@ import { LAYOUTS, namedLayouts, offered } from '../../keyboard/layouts.ts';
 import styles from './dialogs.module.css';
 
 const COMBINATIONS = [
-  { words: 'Ctrl + Alt + Delete', codes: ['ControlLeft', 'AltLeft', 'Delete'] },
-  { words: 'Alt + Tab', codes: ['AltLeft', 'Tab'] },
-  { words: 'Alt + F4', codes: ['AltLeft', 'F4'] },
-  { words: 'Enter', codes: ['Enter'] },
-  { words: 'Backspace', codes: ['Backspace'] },
-  { words: 'Tab', codes: ['Tab'] },
-  { words: 'Escape', codes: ['Escape'] },
-  { words: 'Meta', codes: ['MetaLeft'] },
+  { label: 'Ctrl + Alt + Delete', codes: ['ControlLeft', 'AltLeft', 'Delete'] },
+  { label: 'Alt + Tab', codes: ['AltLeft', 'Tab'] },
+  { label: 'Alt + F4', codes: ['AltLeft', 'F4'] },
+  { label: 'Enter', codes: ['Enter'] },
+  { label: 'Backspace', codes: ['Backspace'] },
+  { label: 'Tab', codes: ['Tab'] },
+  { label: 'Escape', codes: ['Escape'] },
+  { label: 'Meta', codes: ['MetaLeft'] },
 ];
 /** Value of the choice that follows the layout that the browser reports. */
 const DETECTED = '';
@@ -62,9 +62,9 @@ export default function KeyboardDialog(props: {
             <option value={DETECTED}>
               {found ? t('As detected: {name}', { name: t(found.name) }) : t('As detected')}
             </option>
-            {namedLayouts().map(({ index, words }) => (
+            {namedLayouts().map(({ index, label }) => (
               <option key={index} value={String(index)}>
-                {words}
+                {label}
               </option>
             ))}
           </select>
@@ -87,14 +87,14 @@ export default function KeyboardDialog(props: {
       <div className={styles.actions}>
         {COMBINATIONS.map((each) => (
           <Button
-            key={each.words}
+            key={each.label}
             size="xs"
             onClick={() => {
               props.onKeys(each.codes);
               props.onClose();
             }}
           >
-            {each.words}
+            {each.label}
           </Button>
         ))}
       </div>

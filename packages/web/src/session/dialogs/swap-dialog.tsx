@@ -33,8 +33,8 @@ function Choice(props: { sessionId: string; appId: string; onClose: () => void }
       props.onClose();
     },
   });
-  const words = text.trim().toLowerCase();
-  const others = apps.filter(({ id, name }) => id !== props.appId && name.toLowerCase().includes(words));
+  const label = text.trim().toLowerCase();
+  const others = apps.filter(({ id, name }) => id !== props.appId && name.toLowerCase().includes(label));
   const problem = swap.error ? errorText(swap.error) : null;
   return (
     <>

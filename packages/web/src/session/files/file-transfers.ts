@@ -27,7 +27,7 @@ export interface TransferView {
   moved: number;
   state: 'waiting' | 'running' | 'done' | 'failed';
   /** message after the end of the transfer */
-  words: string;
+  label: string;
 }
 
 /**
@@ -120,7 +120,7 @@ export class FileTransfers {
     const name = cleanName(file.name);
     const path = `${UPLOADS_FOLDER}/${name}`;
     const job = this.#add(
-      { id, kind: 'send', name, size: file.size, moved: 0, state: 'waiting', words: '' },
+      { id, kind: 'send', name, size: file.size, moved: 0, state: 'waiting', label: '' },
       () => this.#write({ type: 'put', id, path, size: file.size }),
     );
     job.ready = () =>
@@ -141,7 +141,7 @@ export class FileTransfers {
   fetch(path: string, size: number): void {
     const id = this.#id();
     const name = path.slice(path.lastIndexOf('/') + 1);
-    const job = this.#add({ id, kind: 'fetch', name, size, moved: 0, state: 'waiting', words: '' }, () => {
+    const job = this.#add({ id, kind: 'fetch', name, size, moved: 0, state: 'waiting', label: '' }, () => {
       if (fileNames(path) === null) this.#fail(job, t(FAILURE_WORDS.not_allowed));
       else this.#write({ type: 'get', id, path });
     });
@@ -295,12 +295,12 @@ export class FileTransfers {
     return job?.view.state === 'running' ? job : undefined;
   }
 
-  #fail(job: Job, words: string): void {
-    this.#finish(job, 'failed', words);
+  #fail(job: Job, label: string): void {
+    this.#finish(job, 'failed', label);
   }
 
-  #finish(job: Job, state: 'done' | 'failed', words: string): void {
-    Object.assign(job.view, { state, words });
+  #finish(job: Job, state: 'done' | 'failed', label: string): void {
+    Object.assign(job.view, { state, label });
     this.#next();
   }
 
@@ -308,7 +308,7 @@ export class FileTransfers {
     for (const job of this.#jobs.values()) {
       const { state } = job.view;
       if (state === 'waiting' || state === 'running')
-        Object.assign(job.view, { state: 'failed', words: t(LOST) });
+        Object.assign(job.view, { state: 'failed', label: t(LOST) });
     }
     for (const answered of this.#answers.values()) answered(null);
     this.#answers.clear();

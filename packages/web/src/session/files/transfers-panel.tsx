@@ -22,7 +22,7 @@ export default function TransfersPanel(props: { transfers: readonly TransferView
             <IconX size={18} />
           </ActionIcon>
           {each.state === 'done' || each.state === 'failed' ? (
-            <small role="status">{each.words}</small>
+            <small role="status">{each.label}</small>
           ) : (
             <>
               <progress

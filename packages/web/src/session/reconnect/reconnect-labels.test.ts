@@ -23,7 +23,7 @@ describe('the message about a lost picture', () => {
       { awayMs: 12_000, nextMs: -40, endsMs: -1 },
       'No picture for 12 seconds. Reconnecting by itself. The app stays open for 0 s.',
     ],
-  ] as const)('%s, %j', (why, times, words) => {
-    expect(reconnectLabel({ why }, times).join(' ')).toBe(words);
+  ] as const)('%s, %j', (why, times, label) => {
+    expect(reconnectLabel({ why }, times).join(' ')).toBe(label);
   });
 });

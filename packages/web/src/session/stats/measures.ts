@@ -120,11 +120,11 @@ export function factsOf(last: StreamStats): [name: string, value: string][] {
 export function valueLabel(value: number | undefined, unit: string): string {
   if (value === undefined) return '–';
   const digits = value >= 100 || unit === '/s' || unit === '' ? 0 : 1;
-  const words = value.toLocaleString(localeTag(), {
+  const label = value.toLocaleString(localeTag(), {
     minimumFractionDigits: digits,
     maximumFractionDigits: digits,
   });
-  return unit === '' ? words : `${words} ${unit}`;
+  return unit === '' ? label : `${label} ${unit}`;
 }
 
 function number(value: number | boolean | undefined, dividedBy = 1): number | undefined {

@@ -9,6 +9,6 @@ test.each([
   ['app presented', null],
   [null, null],
   [undefined, null],
-])('%s: %s', (detail, words) => {
-  expect(swapLabel(detail)).toBe(words);
+])('%s: %s', (detail, label) => {
+  expect(swapLabel(detail)).toBe(label);
 });

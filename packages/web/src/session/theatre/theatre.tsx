@@ -203,7 +203,7 @@ export function Theatre(props: {
         {toast !== null && (
           <p className={styles.toast} role="status" data-stream-overlay="">
             {toast.busy && <Loader size={16} color="var(--fl-text)" />}
-            {toast.words}
+            {toast.label}
           </p>
         )}
       </div>

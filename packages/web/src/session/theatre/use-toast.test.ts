@@ -38,7 +38,7 @@ const hint = (barAsked: boolean) =>
 
 test('the hint for a gamepad’s controls is shown for a while', () => {
   const { result } = hint(false);
-  expect(result.current?.words).toMatch(/^Hold .+ for the controls$/);
+  expect(result.current?.label).toMatch(/^Hold .+ for the controls$/);
   act(() => vi.advanceTimersByTime(HINT_MS));
   expect(result.current).toBeNull();
 });

@@ -18,7 +18,7 @@ const SWAP_WORDS_MS = 6000;
 const NOTICE_MS = 6000;
 
 export interface Toast {
-  words: string;
+  label: string;
   /** whether work is in progress, so that a spinner turns */
   busy: boolean;
 }
@@ -39,14 +39,14 @@ export function useToast(
   const leaving = useLeaveLabel(stream);
   const padHint = usePadHint(stream.shown, barAsked);
   const reconnecting = useReconnectLabel(stream.state, session, recordAtMs);
-  if (ending) return stream.shown ? { words: t('Ending'), busy: true } : still(notice ?? leaving ?? padHint);
-  if (reconnecting !== null) return { words: reconnecting, busy: true };
-  if (swap !== null) return { words: swap, busy: detail === 'swapping' };
+  if (ending) return stream.shown ? { label: t('Ending'), busy: true } : still(notice ?? leaving ?? padHint);
+  if (reconnecting !== null) return { label: reconnecting, busy: true };
+  if (swap !== null) return { label: swap, busy: detail === 'swapping' };
   return still(notice ?? leaving ?? padHint);
 }
 
-function still(words: string | null): Toast | null {
-  return words === null ? null : { words, busy: false };
+function still(label: string | null): Toast | null {
+  return label === null ? null : { label, busy: false };
 }
 
 /** Progress of a swap; its result is shown for a while. */

@@ -30,7 +30,7 @@ describe('the controls of a pad', () => {
         }
         for (const [at, one] of controls.entries())
           for (const other of controls.slice(at + 1))
-            expect(overlap(one, other), `${one.words} and ${other.words}`).toBe(false);
+            expect(overlap(one, other), `${one.label} and ${other.label}`).toBe(false);
       }),
       { numRuns: 500 },
     );
@@ -50,9 +50,9 @@ describe('the controls of a pad', () => {
 function pad(name: PadLayoutName = 'full') {
   const controls = placePad(name, phone);
   const fingers = new PadFingers(controls);
-  const middle = (words: string, dx = 0, dy = 0) => {
-    const found = controls.find((each) => each.words === words);
-    if (found === undefined) throw new Error(`no ${words}`);
+  const middle = (label: string, dx = 0, dy = 0) => {
+    const found = controls.find((each) => each.label === label);
+    if (found === undefined) throw new Error(`no ${label}`);
     const half = found.size / 2;
     return { x: found.left + half + dx * half, y: found.top + half + dy * half };
   };

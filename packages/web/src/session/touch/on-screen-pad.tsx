@@ -77,24 +77,24 @@ export function OnScreenPad(props: {
       onContextMenu={(event) => event.preventDefault()}
     >
       {controls.map((control) => (
-        <Control key={`${control.kind} ${control.words}`} control={control} picture={picture} />
+        <Control key={`${control.kind} ${control.label}`} control={control} picture={picture} />
       ))}
     </fieldset>
   );
 }
 
 function Control({ control, picture }: { control: PadControl; picture: PadPicture }) {
-  const { kind, left, top, size, words, index } = control;
+  const { kind, left, top, size, label, index } = control;
   const stick = picture.sticks.get(index);
   return (
     <div
       className={styles.control}
       data-kind={kind}
-      data-control={words}
+      data-control={label}
       data-pressed={kind === 'button' ? picture.pressed.has(index) : stick !== undefined && kind === 'stick'}
       style={{ left, top, width: size, height: size }}
     >
-      {kind === 'button' && <span>{words}</span>}
+      {kind === 'button' && <span>{label}</span>}
       {kind === 'stick' && (
         <i
           className={styles.knob}

@@ -31,7 +31,7 @@ type Part = readonly ButtonName[] | 'cross' | 'letters' | 'stick';
 interface PadLayout {
   name: string;
   /** name for people */
-  words: string;
+  label: string;
   /** parts of the left side, from top to bottom */
   left: readonly Part[];
   right: readonly Part[];
@@ -41,21 +41,21 @@ interface PadLayout {
 export const PAD_LAYOUTS = [
   {
     name: 'full',
-    words: msg('Full gamepad'),
+    label: msg('Full gamepad'),
     left: [['LT', 'LB'], 'cross', 'stick'],
     right: [['RB', 'RT'], 'letters', 'stick'],
     middle: ['L3', 'Back', 'Guide', 'Start', 'R3'],
   },
   {
     name: 'classic',
-    words: msg('Cross and buttons'),
+    label: msg('Cross and buttons'),
     left: [['LB'], 'cross'],
     right: [['RB'], 'letters'],
     middle: ['Back', 'Start'],
   },
   {
     name: 'sticks',
-    words: msg('Two sticks'),
+    label: msg('Two sticks'),
     left: [['LT', 'LB'], 'stick'],
     right: [['RB', 'RT'], 'stick'],
     middle: ['X', 'A', 'B', 'Start'],
@@ -68,7 +68,7 @@ export interface PadControl {
   kind: 'button' | 'cross' | 'stick';
   /** number of a button; first axis of a stick; 0 for the cross */
   index: number;
-  words: string;
+  label: string;
   left: number;
   top: number;
   size: number;
@@ -140,8 +140,8 @@ function placeSide(parts: readonly Part[], unit: number, stacked: boolean, first
       const top = stacked ? bottom : 3 * unit + GAP_PX;
       // The trigger is at the outer edge.
       const outward = firstAxis === 0 ? part : [...part].reverse();
-      outward.forEach((words, at) => {
-        controls.push(button(words, at * (unit + GAP_PX), top, unit));
+      outward.forEach((label, at) => {
+        controls.push(button(label, at * (unit + GAP_PX), top, unit));
       });
       bottom += unit + GAP_PX;
       continue;
@@ -161,10 +161,10 @@ function placeSquare(
 ): PadControl[] {
   const whole = { left: out, top: bottom, size: 3 * unit };
   if (part === 'stick') {
-    const words = firstAxis === 0 ? 'Left stick' : 'Right stick';
-    return [{ kind: 'stick', index: firstAxis, words, ...whole }];
+    const label = firstAxis === 0 ? 'Left stick' : 'Right stick';
+    return [{ kind: 'stick', index: firstAxis, label, ...whole }];
   }
-  if (part === 'cross') return [{ kind: 'cross', index: 0, words: 'Directions', ...whole }];
+  if (part === 'cross') return [{ kind: 'cross', index: 0, label: 'Directions', ...whole }];
   // From the lower right corner: A below, B at the right, X at the left, Y above.
   return [
     button('A', out + unit, bottom, unit),
@@ -174,8 +174,8 @@ function placeSquare(
   ];
 }
 
-function button(words: ButtonName, left: number, top: number, size: number): PadControl {
-  return { kind: 'button', index: BUTTONS[words], words, left, top, size };
+function button(label: ButtonName, left: number, top: number, size: number): PadControl {
+  return { kind: 'button', index: BUTTONS[label], label, left, top, size };
 }
 
 function middleWidth(names: readonly ButtonName[], unit: number): number {
@@ -196,5 +196,5 @@ function placeMiddle(
   const highest = Math.min(...sides.map(({ top }) => top));
   const above = Math.max(0, highest - GAP_PX - size);
   const top = fits ? area.height - EDGE_PX - size : above;
-  return names.map((words, at) => button(words, (area.width - width) / 2 + at * (size + GAP_PX), top, size));
+  return names.map((label, at) => button(label, (area.width - width) / 2 + at * (size + GAP_PX), top, size));
 }

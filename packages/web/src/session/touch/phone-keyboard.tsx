@@ -192,7 +192,7 @@ export function PhoneKeyboard(props: {
           // Keeps the focus in the field, so that the keyboard stays open.
           onMouseDown={(event) => event.preventDefault()}
         >
-          {HELD_KEYS.map(([words, code]) => (
+          {HELD_KEYS.map(([label, code]) => (
             <button
               key={code}
               type="button"
@@ -201,10 +201,10 @@ export function PhoneKeyboard(props: {
                 setHeld(held.includes(code) ? held.filter((each) => each !== code) : [...held, code])
               }
             >
-              {words}
+              {label}
             </button>
           ))}
-          {KEYS.map(([words, code, name]) => (
+          {KEYS.map(([label, code, name]) => (
             <button
               key={code}
               type="button"
@@ -214,7 +214,7 @@ export function PhoneKeyboard(props: {
                 setHeld([]);
               }}
             >
-              {words}
+              {label}
             </button>
           ))}
         </div>

@@ -22,15 +22,15 @@ export function TouchDialog(props: {
   onChoice: (choice: TouchChoice) => void;
 }) {
   const { choice, onChoice } = props;
-  const gamepads = [{ name: null, words: msg('None') }, ...PAD_LAYOUTS];
+  const gamepads = [{ name: null, label: msg('None') }, ...PAD_LAYOUTS];
   return (
     <Dialog opened onClose={props.onClose} title={t('Touch')}>
       <h3 className={styles.place}>{t('Fingers on the picture')}</h3>
       <div className={styles.choices}>
-        {MODES.map(([mode, words]) => (
+        {MODES.map(([mode, label]) => (
           <Choice
             key={mode}
-            words={words}
+            label={label}
             chosen={choice.mode === mode}
             onChoose={() => onChoice({ ...choice, mode })}
           />
@@ -39,10 +39,10 @@ export function TouchDialog(props: {
       <p className={styles.hint}>{labelOf(choice.mode, props.touchScreen)}</p>
       <h3 className={styles.place}>{t('Gamepad on the screen')}</h3>
       <div className={styles.choices}>
-        {gamepads.map(({ name, words }) => (
+        {gamepads.map(({ name, label }) => (
           <Choice
-            key={words}
-            words={words}
+            key={label}
+            label={label}
             chosen={choice.gamepad === name}
             disabled={props.maxPads === 0 && name !== null}
             onChoose={() => onChoice({ ...choice, gamepad: name })}
@@ -71,7 +71,7 @@ function labelOf(mode: TouchMode, touchScreen: boolean): string {
       );
 }
 
-function Choice(props: { words: string; chosen: boolean; disabled?: boolean; onChoose: () => void }) {
+function Choice(props: { label: string; chosen: boolean; disabled?: boolean; onChoose: () => void }) {
   return (
     <Button
       aria-pressed={props.chosen}
@@ -79,7 +79,7 @@ function Choice(props: { words: string; chosen: boolean; disabled?: boolean; onC
       {...(props.chosen ? { leftSection: <IconCheck size={16} aria-hidden="true" /> } : {})}
       onClick={props.onChoose}
     >
-      {t(props.words)}
+      {t(props.label)}
     </Button>
   );
 }

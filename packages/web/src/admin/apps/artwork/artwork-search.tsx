@@ -31,7 +31,7 @@ export function ArtworkSearch(props: {
   return (
     <Dialog opened title={`Pictures for ${app.name}`} onClose={props.onClose}>
       <div className={styles.stack}>
-        <SearchField words="Title" value={text} onChange={setText} />
+        <SearchField label="Title" value={text} onChange={setText} />
         {found.isError && <Problem error={found.error} retry={() => void found.refetch()} />}
         {props.error !== null && props.error !== undefined && <Problem error={props.error} />}
         {candidates === undefined && !found.isError && <Skeleton height={160} radius={8} />}

@@ -67,6 +67,6 @@ test.each([
     { total: 5, resolved: 2, skipped_locked: 0, failed: 3 },
     '2 of 5 apps got pictures, 3 could not be looked up',
   ],
-])('%j: %s', (counts, words) => {
-  expect(matchedLabel(counts)).toBe(words);
+])('%j: %s', (counts, label) => {
+  expect(matchedLabel(counts)).toBe(label);
 });

@@ -15,11 +15,11 @@ import { ArtworkSearch } from './artwork-search.tsx';
 import { MatchAll } from './match-all.tsx';
 
 const TYPES = 'image/jpeg,image/png,image/webp';
-const CROPS: readonly { crop: ArtworkCrop; words: string; hint: string }[] = [
-  { crop: 'tile', words: 'Tile', hint: 'Portrait, 2:3' },
+const CROPS: readonly { crop: ArtworkCrop; label: string; hint: string }[] = [
+  { crop: 'tile', label: 'Tile', hint: 'Portrait, 2:3' },
   {
     crop: 'hero',
-    words: 'Wide picture',
+    label: 'Wide picture',
     hint: 'Background of the library and of the page that starts the app',
   },
 ];
@@ -65,11 +65,11 @@ export function Artwork({ app }: { app: AdminApp }) {
       {upload.isError && <Problem error={upload.error} />}
       {set.isError && confirming === null && <Problem error={set.error} />}
       <div className={styles.crops}>
-        {CROPS.map(({ crop, words, hint }) => (
+        {CROPS.map(({ crop, label, hint }) => (
           <figure key={crop} className={styles.crop} data-crop={crop}>
             <AppPicture app={app} shape={crop === 'tile' ? 'cover' : 'hero'} className={styles.cropPicture} />
             <figcaption>
-              <strong>{words}</strong>
+              <strong>{label}</strong>
               <span className={styles.dim}>{hint}</span>
             </figcaption>
             <FileButton accept={TYPES} onChange={(file) => file !== null && upload.mutate({ crop, file })}>
@@ -79,7 +79,7 @@ export function Artwork({ app }: { app: AdminApp }) {
                   size="xs"
                   leftSection={<IconUpload size={16} />}
                   loading={upload.isPending && upload.variables.crop === crop}
-                  aria-label={`Upload a ${words.toLowerCase()}`}
+                  aria-label={`Upload a ${label.toLowerCase()}`}
                 >
                   Upload
                 </Button>

@@ -69,6 +69,6 @@ export function matchedLabel(counts: Success<'artwork.reresolve'>): string {
     nothing > 0 ? `nothing was found for ${nothing}` : '',
     skipped_locked > 0 ? `${skipped_locked} kept the pictures that an administrator chose` : '',
     failed > 0 ? `${failed} could not be looked up` : '',
-  ].filter((words) => words !== '');
+  ].filter((label) => label !== '');
   return [`${resolved} of ${countLabel(total, 'app')} got pictures`, ...rest].join(', ');
 }

@@ -56,6 +56,6 @@ test.each([
   ['log_tail', 'Log', 'log_tail-1.txt'],
   ['pipeline_dot', 'Pipeline', 'pipeline_dot-1.dot'],
   ['newer', 'newer', 'newer-1.txt'],
-])('%s is "%s" and saved as %s', (kind, words, name) => {
-  expect([kindLabel(kind), captureFileName({ kind, capture_id: '1' })]).toEqual([words, name]);
+])('%s is "%s" and saved as %s', (kind, label, name) => {
+  expect([kindLabel(kind), captureFileName({ kind, capture_id: '1' })]).toEqual([label, name]);
 });

@@ -4,29 +4,29 @@ import type { Capture } from '@footlight/protocol/rest';
 export const CAPTURE_KINDS = [
   {
     kind: 'burst_stats',
-    words: 'Frame by frame',
+    label: 'Frame by frame',
     tells: 'Shows whether single frames are late although samples of 5 s look good. Takes 5 s.',
     extension: 'json',
   },
   {
     kind: 'encoder_props',
-    words: 'Encoder',
+    label: 'Encoder',
     tells: 'The actual settings of the encoder.',
     extension: 'json',
   },
   {
     kind: 'pipeline_dot',
-    words: 'Pipeline',
+    label: 'Pipeline',
     tells: 'The elements that the picture passes, with state and format.',
     extension: 'dot',
   },
-  { kind: 'log_tail', words: 'Log', tells: 'The last output of the app and the agent.', extension: 'txt' },
+  { kind: 'log_tail', label: 'Log', tells: 'The last output of the app and the agent.', extension: 'txt' },
 ] as const;
 export type CaptureKind = (typeof CAPTURE_KINDS)[number]['kind'];
 
 /** A newer service may have kinds without a label in this page; such a kind is shown unchanged. */
 export const kindLabel = (kind: string): string =>
-  CAPTURE_KINDS.find((each) => each.kind === kind)?.words ?? kind;
+  CAPTURE_KINDS.find((each) => each.kind === kind)?.label ?? kind;
 
 /** Name for a capture's file. */
 export function captureFileName({ kind, capture_id }: Pick<Capture, 'kind' | 'capture_id'>): string {

@@ -184,11 +184,11 @@ describe('a capture', () => {
     ],
     [501, 'capture_unsupported', '', 'The agent of this host is too old to capture.'],
     [503, 'agent_not_connected', '', 'It reconnects by itself when it can. Try again shortly.'],
-  ])('refused with %i %s shows the reason', async (status, code, message, words) => {
+  ])('refused with %i %s shows the reason', async (status, code, message, label) => {
     arm = () => refusal(status, code, message);
     open();
     await press('Capture log');
-    expect((await screen.findByRole('alert')).textContent).toContain(words);
+    expect((await screen.findByRole('alert')).textContent).toContain(label);
   });
 });
 

@@ -61,7 +61,7 @@ export function Captures(props: { sessionId: string; running: boolean; events: r
   return (
     <>
       <ul className={styles.kinds}>
-        {CAPTURE_KINDS.map(({ kind, words, tells }) => (
+        {CAPTURE_KINDS.map(({ kind, label, tells }) => (
           <li key={kind}>
             <Button
               disabled={!running || arm.isPending}
@@ -69,7 +69,7 @@ export function Captures(props: { sessionId: string; running: boolean; events: r
               aria-describedby={`tells-${kind}`}
               onClick={() => arm.mutate(kind)}
             >
-              Capture {words.toLowerCase()}
+              Capture {label.toLowerCase()}
             </Button>
             <p id={`tells-${kind}`}>{tells}</p>
           </li>
@@ -102,11 +102,11 @@ export function Captures(props: { sessionId: string; running: boolean; events: r
 }
 
 const COLUMNS: readonly Column[] = [
-  { words: 'Capture' },
-  { words: 'State' },
-  { words: 'Time' },
-  { words: 'Size', kind: 'number' },
-  { words: 'Act', kind: 'action' },
+  { label: 'Capture' },
+  { label: 'State' },
+  { label: 'Time' },
+  { label: 'Size', kind: 'number' },
+  { label: 'Act', kind: 'action' },
 ];
 
 /** Captures of a window whose results are among its events, newest first. */
@@ -271,13 +271,13 @@ function CaptureBody({ sessionId, capture }: { sessionId: string; capture: Captu
 }
 
 const BURST_COLUMNS: readonly Column[] = [
-  { words: 'From', kind: 'number' },
-  { words: 'fps', kind: 'number' },
-  { words: 'Encoding, median ms', kind: 'number' },
-  { words: '95th percentile ms', kind: 'number' },
-  { words: 'Longest ms', kind: 'number' },
-  { words: 'kbit/s', kind: 'number' },
-  { words: 'Dropped', kind: 'number' },
+  { label: 'From', kind: 'number' },
+  { label: 'fps', kind: 'number' },
+  { label: 'Encoding, median ms', kind: 'number' },
+  { label: '95th percentile ms', kind: 'number' },
+  { label: 'Longest ms', kind: 'number' },
+  { label: 'kbit/s', kind: 'number' },
+  { label: 'Dropped', kind: 'number' },
 ];
 
 const figure = (value: number | undefined, digits: number): string =>

@@ -11,7 +11,7 @@ interface Placed {
   width: number;
   height: number;
   boxes: { id: string; name: string; type: string; state: string; x: number; y: number }[];
-  arrows: { key: string; path: string; words: string; whole: string; x: number; y: number }[];
+  arrows: { key: string; path: string; label: string; whole: string; x: number; y: number }[];
 }
 
 /** Places the elements from top to bottom, in the order in which they process the picture. */
@@ -40,7 +40,7 @@ function place(graph: PipelineGraph): Placed {
       return {
         key: `${from} ${to}`,
         path: points.map(({ x, y }, n) => `${n === 0 ? 'M' : 'L'}${x.toFixed(1)} ${y.toFixed(1)}`).join(''),
-        words: capsLabel(caps),
+        label: capsLabel(caps),
         whole: caps.join('\n'),
         ...middle,
       };
@@ -74,11 +74,11 @@ export function PipelineDrawing({ graph }: { graph: PipelineGraph }) {
             <path className={styles.head} d="M0 0L8 4L0 8z" />
           </marker>
         </defs>
-        {arrows.map(({ key, path, words, whole, x, y }) => (
+        {arrows.map(({ key, path, label, whole, x, y }) => (
           <g key={key}>
             <path className={styles.arrow} d={path} markerEnd="url(#pipeline-arrow)" />
             <text className={styles.caps} x={x + 8} y={y + 4}>
-              {words}
+              {label}
               <title>{whole}</title>
             </text>
           </g>

@@ -90,6 +90,6 @@ test.each([
   [['application/x-rtp', 'encoding-name: H264'], 'application/x-rtp, H264'],
   [['video/x-raw(memory:DMABuf)'], 'video/x-raw'],
   [[], ''],
-])('what flows: %j', (caps, words) => {
-  expect(capsLabel(caps)).toBe(words);
+])('what flows: %j', (caps, label) => {
+  expect(capsLabel(caps)).toBe(label);
 });

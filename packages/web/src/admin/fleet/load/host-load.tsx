@@ -36,7 +36,7 @@ export function HostLoadSection({ host }: { host: Host }) {
           <ul className={styles.charts}>
             {charts.map((chart) => (
               <li key={chart.key} className={styles.chart}>
-                <p className={styles.name}>{chart.words}</p>
+                <p className={styles.name}>{chart.label}</p>
                 <p className={styles.now}>{chart.now ?? 'not measured'}</p>
                 <LoadDrawing chart={chart} span={span} />
                 <p className={styles.top}>
@@ -46,7 +46,7 @@ export function HostLoadSection({ host }: { host: Host }) {
               </li>
             ))}
           </ul>
-          <Disclosure words="The same as a table">
+          <Disclosure label="The same as a table">
             <LoadTable charts={charts} />
           </Disclosure>
         </>
@@ -56,9 +56,9 @@ export function HostLoadSection({ host }: { host: Host }) {
 }
 
 function Keys({ chart }: { chart: LoadChart }) {
-  return chart.lines.map(({ words }, n) => (
-    <span key={words} className={styles.key} data-line={n % 4}>
-      {words}
+  return chart.lines.map(({ label }, n) => (
+    <span key={label} className={styles.key} data-line={n % 4}>
+      {label}
     </span>
   ));
 }
@@ -71,9 +71,9 @@ function LoadTable({ charts }: { charts: readonly LoadChart[] }) {
     <DataTable
       label="Load"
       columns={[
-        { words: 'Time' },
+        { label: 'Time' },
         ...lines.map(({ chart, line }) => ({
-          words: headOf(chart, line.words),
+          label: headOf(chart, line.label),
           kind: 'number' as const,
         })),
       ]}
@@ -86,7 +86,7 @@ function LoadTable({ charts }: { charts: readonly LoadChart[] }) {
             {lines.map(({ chart, line }) => {
               const value = line.points.find(({ ts_unix_ms }) => ts_unix_ms === ms)?.v;
               return (
-                <td key={`${chart.key} ${line.words}`} className={pages.number}>
+                <td key={`${chart.key} ${line.label}`} className={pages.number}>
                   {value === undefined ? '–' : cellLabel(chart.key, value)}
                 </td>
               );
@@ -102,8 +102,8 @@ function LoadTable({ charts }: { charts: readonly LoadChart[] }) {
  * narrow.
  */
 function headOf(chart: LoadChart, line: string): string {
-  if (chart.lines.length === 1) return chart.words;
-  return chart.key === 'gpu' ? line : `${chart.words}, ${line}`;
+  if (chart.lines.length === 1) return chart.label;
+  return chart.key === 'gpu' ? line : `${chart.label}, ${line}`;
 }
 
 function cellLabel(key: LoadChart['key'], value: number): string {

@@ -49,7 +49,7 @@ test('the busiest GPU is the value, and each GPU has a line', () => {
     { gpu_index: 1, encoder_busy: 0.8, vram_mb_used: null },
   ];
   const chart = loadCharts([sample(1, { gpus })], null, 0).find(({ key }) => key === 'gpu');
-  expect([chart?.now, chart?.lines.map(({ words }) => words)]).toEqual(['80 %', ['GPU 0', 'GPU 1']]);
+  expect([chart?.now, chart?.lines.map(({ label }) => label)]).toEqual(['80 %', ['GPU 0', 'GPU 1']]);
 });
 
 test('the window ends with the newest sample and is five minutes long', () => {

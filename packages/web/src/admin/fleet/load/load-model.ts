@@ -4,14 +4,14 @@ import { type SeriesPoint, type Span, topOf } from '../../diagnosis/chart-model.
 import { megabytesLabel } from '../../frame/quantity-labels.ts';
 
 export interface LoadLine {
-  words: string;
+  label: string;
   points: readonly SeriesPoint[];
 }
 
 /** One chart: its newest values as text, and its lines in the unit of the axis. */
 export interface LoadChart {
   key: 'cpu' | 'gpu' | 'memory' | 'network' | 'sessions';
-  words: string;
+  label: string;
   /** The newest values; null: not measured. */
   now: string | null;
   lines: readonly LoadLine[];
@@ -26,8 +26,8 @@ const SHOWN_MS = 5 * 60_000;
 type Samples = readonly HostLoadSample[];
 type Read = (sample: HostLoadSample) => number | null;
 
-const lineOf = (words: string, samples: Samples, read: Read): LoadLine => ({
-  words,
+const lineOf = (label: string, samples: Samples, read: Read): LoadLine => ({
+  label,
   points: samples.flatMap((sample) => {
     const v = read(sample);
     return v === null ? [] : [{ ts_unix_ms: sample.ts_unix_ms, v }];
@@ -68,7 +68,7 @@ export function loadCharts(samples: Samples, memMb: number | null, slots: number
   return [
     {
       key: 'cpu',
-      words: 'Processor',
+      label: 'Processor',
       now: told(newestOf(cpu), percentLabel),
       lines: [cpu],
       top: 1,
@@ -76,7 +76,7 @@ export function loadCharts(samples: Samples, memMb: number | null, slots: number
     },
     {
       key: 'gpu',
-      words: 'GPU encoder',
+      label: 'GPU encoder',
       now: busiest < 0 ? null : percentLabel(busiest),
       lines: gpus,
       top: 1,
@@ -84,7 +84,7 @@ export function loadCharts(samples: Samples, memMb: number | null, slots: number
     },
     {
       key: 'memory',
-      words: 'Memory',
+      label: 'Memory',
       now: told(newestOf(memory), (mb) => `${megabytesLabel(Math.round(mb))} of ${megabytesLabel(memMb)}`),
       lines: [memory],
       top: memMb ?? 1,
@@ -92,7 +92,7 @@ export function loadCharts(samples: Samples, memMb: number | null, slots: number
     },
     {
       key: 'network',
-      words: 'Network',
+      label: 'Network',
       now: both[0] === undefined || both[1] === undefined ? null : bothLabel(both[0], both[1]),
       lines: [sent, received],
       top: netTop,
@@ -100,7 +100,7 @@ export function loadCharts(samples: Samples, memMb: number | null, slots: number
     },
     {
       key: 'sessions',
-      words: 'Sessions',
+      label: 'Sessions',
       now: told(newestOf(sessions), (count) => (slots === 0 ? `${count}` : `${count}, ${slots} slots`)),
       lines: [sessions],
       top: sessionTop,
@@ -109,8 +109,8 @@ export function loadCharts(samples: Samples, memMb: number | null, slots: number
   ];
 }
 
-const told = (value: number | undefined, words: (value: number) => string): string | null =>
-  value === undefined ? null : words(value);
+const told = (value: number | undefined, label: (value: number) => string): string | null =>
+  value === undefined ? null : label(value);
 
 /** A line for each GPU whose encoder load is measured. */
 function gpuLines(samples: Samples): LoadLine[] {

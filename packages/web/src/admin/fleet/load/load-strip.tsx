@@ -19,7 +19,7 @@ export function LoadStrip({ host }: { host: Host }) {
         return (
           chart !== undefined && (
             <li key={key} className={styles.small}>
-              <span className={styles.smallName}>{chart.words}</span>
+              <span className={styles.smallName}>{chart.label}</span>
               <LoadDrawing chart={chart} span={span} />
               <span className={styles.smallNow}>
                 {samples.length === 0 ? '' : (chart.now ?? 'not measured')}

@@ -58,6 +58,6 @@ test.each([
   [1, 0, 'It disappears from the library of 1 person.'],
   [12, 1, 'It disappears from the libraries of 12 people. 1 running session continues.'],
   [2, 3, 'It disappears from the libraries of 2 people. 3 running sessions continue.'],
-])('a grant of %i people with %i sessions: %s', (people, running, words) => {
-  expect(revokedLabel({ people, running })).toBe(words);
+])('a grant of %i people with %i sessions: %s', (people, running, label) => {
+  expect(revokedLabel({ people, running })).toBe(label);
 });

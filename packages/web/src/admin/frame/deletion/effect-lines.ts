@@ -35,5 +35,5 @@ export function effectLines(effect: DeletionEffect): string[] {
         : `${files}, which their hosts delete a day later`,
     ],
   ];
-  return lines.filter(([count]) => count > 0).map(([, words]) => words);
+  return lines.filter(([count]) => count > 0).map(([, label]) => label);
 }

@@ -4,7 +4,7 @@ import { ApiFailure } from '../../../api/client.ts';
 export interface RefusedField {
   field: string;
   /** The server's sentence, without the name of the field. */
-  words: string;
+  label: string;
 }
 
 /** Statuses of refusals that name a body field: the field's value is wrong, or is already in use. */
@@ -28,7 +28,7 @@ export function refusedField(
     .map((name) => aliases[name] ?? name)
     .find((name) => fields.includes(name));
   if (field === undefined || !/^[:, ]/.test(rest)) return null;
-  if (!rest.startsWith(':')) return { field, words: error.message };
-  const words = rest.slice(1).trim();
-  return { field, words: words.charAt(0).toUpperCase() + words.slice(1) };
+  if (!rest.startsWith(':')) return { field, label: error.message };
+  const label = rest.slice(1).trim();
+  return { field, label: label.charAt(0).toUpperCase() + label.slice(1) };
 }

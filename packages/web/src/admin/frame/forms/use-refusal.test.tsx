@@ -30,7 +30,7 @@ describe('a refusal of the server', () => {
     ['of the server', 500, 'name: it broke', null],
     ['of a longer name', 400, 'names: too many', null],
   ])('%s', (_what, status, message, found) => {
-    const expected = found === null ? null : { field: found[0], words: found[1] };
+    const expected = found === null ? null : { field: found[0], label: found[1] };
     expect(refusedField(refusal(status, message), fields, aliases)).toEqual(expected);
   });
 

@@ -36,7 +36,7 @@ export function useRefusal<Values extends object>(
   // Set once: the next key in the field removes it.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the field follows from the error
   useEffect(() => {
-    if (refused !== null) form.setFieldError(refused.field, refused.words);
+    if (refused !== null) form.setFieldError(refused.field, refused.label);
   }, [error]);
   useRefusedFocus(refused?.field, error);
   return refused === null ? error : null;

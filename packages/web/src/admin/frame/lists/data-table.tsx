@@ -8,7 +8,7 @@ import { nextSort, readSort } from './table-sort.ts';
 
 /** A table's column; numbers are right-aligned, the action column has no visible head. */
 export interface Column {
-  words: string;
+  label: string;
   kind?: 'text' | 'number' | 'action';
   /** Sort key of the column's head; missing: the table cannot be sorted by it. */
   sort?: string;
@@ -64,7 +64,7 @@ export function DataTable(props: {
       if (row.cells.length !== props.columns.length) continue;
       for (const [at, cell] of [...row.cells].entries()) {
         const column = props.columns[at];
-        if (column !== undefined && column.kind !== 'action') cell.dataset.label = column.words;
+        if (column !== undefined && column.kind !== 'action') cell.dataset.label = column.label;
       }
     }
   });
@@ -82,7 +82,7 @@ export function DataTable(props: {
         <thead data-sortable={sortable}>
           <tr>
             {props.columns.map((column) => (
-              <HeadCell key={column.words} column={column} order={props.order} />
+              <HeadCell key={column.label} column={column} order={props.order} />
             ))}
           </tr>
         </thead>
@@ -124,7 +124,7 @@ function HeadCell({ column, order }: { column: Column; order: TableOrder | undef
   if (order === undefined || key === undefined) {
     return (
       <th scope="col" className={className}>
-        {column.kind === 'action' ? <span className="visually-hidden">{column.words}</span> : column.words}
+        {column.kind === 'action' ? <span className="visually-hidden">{column.label}</span> : column.label}
       </th>
     );
   }
@@ -134,7 +134,7 @@ function HeadCell({ column, order }: { column: Column; order: TableOrder | undef
   return (
     <th scope="col" className={className} aria-sort={sorted} data-sorts="true">
       <button type="button" className={styles.sort} onClick={() => order.onSort(nextSort(order.sort, key))}>
-        {column.words}
+        {column.label}
         <Icon size={14} aria-hidden="true" />
       </button>
     </th>

@@ -94,7 +94,7 @@ export function ShowMore(props: {
  * @param hint parts of a row that are searched; missing: the label
  */
 export function SearchField(props: {
-  words: string;
+  label: string;
   hint?: string;
   value: string;
   onChange: (text: string) => void;
@@ -109,8 +109,8 @@ export function SearchField(props: {
   return (
     <TextInput
       type="search"
-      aria-label={props.words}
-      placeholder={props.hint ?? props.words}
+      aria-label={props.label}
+      placeholder={props.hint ?? props.label}
       leftSection={<IconSearch size={18} />}
       value={text}
       maxLength={MAX_SEARCH_CHARACTERS}

@@ -23,7 +23,7 @@ export interface Pick {
 export function PickDialog(props: {
   opened: boolean;
   title: string;
-  words: string;
+  label: string;
   kind: string;
   action: string;
   find: (text: string, signal: AbortSignal) => Promise<Pick[]>;
@@ -43,7 +43,7 @@ export function PickDialog(props: {
   return (
     <Dialog opened={props.opened} title={props.title} onClose={props.onClose}>
       <div className={styles.stack}>
-        <SearchField words={props.words} value={text} onChange={setText} />
+        <SearchField label={props.label} value={text} onChange={setText} />
         {found.isError && <Problem error={found.error} />}
         {props.error !== null && props.error !== undefined && <Problem error={props.error} />}
         <ul className={styles.picks} aria-busy={found.isFetching}>

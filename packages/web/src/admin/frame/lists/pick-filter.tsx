@@ -13,7 +13,7 @@ import { type Pick, PickDialog } from './pick-dialog.tsx';
  * @param props.nameOf returns the name of an id from the URL
  */
 export function PickFilter(props: {
-  words: string;
+  label: string;
   all: string;
   kind: string;
   id: string | undefined;
@@ -21,7 +21,7 @@ export function PickFilter(props: {
   nameOf: (id: string, signal: AbortSignal) => Promise<string>;
   onPick: (id: string | undefined) => void;
 }) {
-  const { words, id } = props;
+  const { label, id } = props;
   const [picking, setPicking] = useState(false);
   const name = useQuery({
     queryKey: adminKeys.pickedName(props.kind, id ?? ''),
@@ -34,18 +34,18 @@ export function PickFilter(props: {
   return (
     <span className={styles.pickFilter}>
       <Button onClick={() => setPicking(true)}>
-        <span className={styles.dim}>{words}:</span>&nbsp;
+        <span className={styles.dim}>{label}:</span>&nbsp;
         <span className={styles.pickFilterName}>{shown}</span>
       </Button>
       {id !== undefined && (
-        <ActionIcon size={36} aria-label={`${words}: ${props.all}`} onClick={() => props.onPick(undefined)}>
+        <ActionIcon size={36} aria-label={`${label}: ${props.all}`} onClick={() => props.onPick(undefined)}>
           <IconX size={18} />
         </ActionIcon>
       )}
       <PickDialog
         opened={picking}
-        title={words}
-        words="Find by name"
+        title={label}
+        label="Find by name"
         kind={props.kind}
         action="Show"
         find={props.find}
