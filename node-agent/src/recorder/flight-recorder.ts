@@ -63,7 +63,7 @@ interface RecordedSession {
   readonly id: string;
   readonly codec: StreamSpec['codec'];
   readonly ring: RecordingRing;
-  /** Whether a freeze of this session waits or is being written. */
+  /** Whether a recording of this session is being written, or waits for an earlier one; a second one is refused. */
   isFreezing: boolean;
   /** Timer that removes the ring of a failed session; null: the session has not failed. */
   removal: Timer | null;

@@ -66,7 +66,7 @@ export const HOST_PARTS = {
   // The settings in effect.
   Settings: 2,
   // Display, sound and device.
-  'Display beside the host': 3,
+  'Display beside the host': 2,
   // Processor, storage and its path, version.
   Machine: 4,
 } as const;

@@ -70,7 +70,7 @@ export class ScriptedHost {
   sockets = 0;
   /** send an offer after a hello without a resumable connection */
   offers = true;
-  /** null: the host has no signaling socket */
+  /** null: the host has no WebSocket server; it sends with `say` and receives with `hear` */
   readonly #server: WebSocketServer | null;
   #say: (message: ServiceMessage) => void;
   #socket: WebSocket | null = null;

@@ -77,7 +77,12 @@ function rate({ profile, rungs }: ProfileWithRungs, facts: ClientFacts): RatedLa
 
 function notesOn(probe: Probe): Reason[] {
   if (probe.kind === 'missing') {
-    return [{ code: 'probe_missing', message: 'This device has not been measured yet.' }];
+    return [
+      {
+        code: 'probe_missing',
+        message: 'What this device can decode, and its connection, are not measured yet.',
+      },
+    ];
   }
   if (probe.kind === 'stale') {
     return [{ code: 'probe_stale', message: 'The last measurement of this device is over 30 days old.' }];

@@ -1,8 +1,9 @@
 import type { PacketFlight } from './transport-feedback.ts';
 
 /**
- * Length of half of the minimum's window. The window has two halves, so that it never starts empty. In both halves
- * together, two clocks drift by 3 ms (100 ppm), which is far below EXCESS_MS.
+ * A packet's delay is compared with the smallest delay of the last two periods of this length. The older period is
+ * dropped when a new one begins, so a smallest delay is always known. In two periods, two clocks drift by 3 ms (100
+ * ppm), which is far below EXCESS_MS.
  */
 const BASE_HALF_MS = 15_000;
 /**

@@ -13,7 +13,7 @@ export const SENTENCES = [
   msg('Browsers often cannot keep up with this quality.'),
   msg('Whether the display shows {fps} pictures per second is not known.'),
   msg('The display shows {hz} pictures per second of {fps}.'),
-  msg('This device has not been measured yet.'),
+  msg('What this device can decode, and its connection, are not measured yet.'),
   msg('This device could not keep up with it in the last 30 days.'),
   msg('The recommendation is limited to what the hosts can encode for one session while an app draws.'),
   msg("The recommendation is limited to the app's own picture size, frame rate and bitrate."),

@@ -559,7 +559,12 @@ export const profileOperations = {
       response: {
         recommended_id: 'couch',
         confidence: 'low',
-        notes: [{ code: 'probe_missing', message: 'This device has not been measured yet.' }],
+        notes: [
+          {
+            code: 'probe_missing',
+            message: 'What this device can decode, and its connection, are not measured yet.',
+          },
+        ],
         profiles: [
           {
             id: 'couch',

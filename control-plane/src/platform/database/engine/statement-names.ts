@@ -1,6 +1,6 @@
 /**
- * Maximum named statements. Postgres keeps their plans until the connection ends, and lists of many lengths produce
- * many different statements.
+ * Maximum number of named statements. Postgres keeps the plan of each one in memory until the connection ends, and an
+ * `in (…)` list with another number of values is another statement.
  */
 const MAX_NAMES = 1_000;
 

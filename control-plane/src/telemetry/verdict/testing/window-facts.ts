@@ -70,7 +70,7 @@ export const IS_HIDDEN = 'client.is_hidden';
 export const LONG = 'client.present_long_frames';
 export const BEAT = 'client.present_beat_fraction';
 
-/** Each of these alone leads to its verdict. */
+/** A quiet session with one of these four sets of values gets the verdict network, encoder, client or hidden. */
 export const congested: WindowValues = { [LOST]: [0, 6], [RTT]: constant(51) };
 export const saturated: WindowValues = { [ENCODE]: constant(16), [FPS]: constant(49) };
 export const uneven: WindowValues = { [SIGMA]: constant(18, 2) };

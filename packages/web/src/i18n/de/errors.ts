@@ -83,7 +83,8 @@ export const errors: Table = {
     one: 'Versuche es in {n} Minute noch einmal.',
     other: 'Versuche es in {n} Minuten noch einmal.',
   },
-  'This device has not been measured yet.': 'Dieses Gerät wurde noch nicht gemessen.',
+  'What this device can decode, and its connection, are not measured yet.':
+    'Was dieses Gerät dekodieren kann und seine Verbindung wurden noch nicht gemessen.',
   'This device could not keep up with it in the last 30 days.':
     'Dieses Gerät kam in den letzten 30 Tagen damit nicht mit.',
   'The recommendation is limited to what the hosts can encode for one session while an app draws.':
