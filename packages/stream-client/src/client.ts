@@ -349,6 +349,9 @@ export class BrowserStreamClient implements StreamClient {
         return;
       case 'close_peer':
         this.#closePeer(action.pc_id);
+        return;
+      case 'close_microphone':
+        void this.#sound.setMicrophone(false);
     }
   }
 

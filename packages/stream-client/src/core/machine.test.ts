@@ -261,6 +261,24 @@ describe('a lost socket leaves the picture alone', () => {
   });
 });
 
+describe('the microphone', () => {
+  test.each<[string, Fact]>([
+    ['a lost connection', { type: 'peer_state', pc_id: P1, state: 'failed' }],
+    ['a stuck picture', { type: 'stuck', pc_id: P1 }],
+    ['a change of the app', message({ type: 'session', state: 'running', state_detail: 'swapping' })],
+  ])('is closed by %s', (_name, fact) => {
+    expect(live().after(fact).action('close_microphone')).toBeDefined();
+  });
+
+  test.each<[string, Fact]>([
+    ['a short silence', { type: 'silent', pc_id: P1 }],
+    ['another message about the session', message({ type: 'session', state: 'running', state_detail: null })],
+    ['a lost socket', { type: 'socket_closed', code: 1006 }],
+  ])('stays open through %s', (_name, fact) => {
+    expect(live().after(fact).action('close_microphone')).toBeUndefined();
+  });
+});
+
 describe('a lost picture requests a new connection', () => {
   const sent = (play: Play) => {
     const action = play.action('send');

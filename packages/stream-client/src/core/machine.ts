@@ -253,7 +253,11 @@ function receive(model: Model, message: ServiceMessage, at: StepContext): Step {
     }
     case 'session': {
       const app = message.app_launch_state ?? model.session?.app ?? null;
-      return stay({ ...model, session: { state: message.state, detail: message.state_detail, app } });
+      return {
+        model: { ...model, session: { state: message.state, detail: message.state_detail, app } },
+        // The person has not permitted the next app to listen.
+        actions: message.state_detail === 'swapping' ? [{ type: 'close_microphone' }] : [],
+      };
     }
     case 'offer':
       return model.socket === 'ready' ? offered(model, message) : stay(model);
@@ -382,9 +386,10 @@ function lose(model: Model, reason: Renegotiate['reason'], at: StepContext): Ste
   if (model.current === null) return stay(model);
   const current = { ...model.current, connected: false, lost: true };
   const lost: Model = { ...model, current, picture: false };
+  const closing: Step = { model: lost, actions: [{ type: 'close_microphone' }] };
   // Keeps the newer connection, which is already being negotiated.
-  if (model.next !== null) return stay(lost);
-  return requestOffer(lost, reason, at);
+  if (model.next !== null) return closing;
+  return then(closing, (after) => requestOffer(after, reason, at));
 }
 
 function requestOffer(model: Model, reason: Renegotiate['reason'], at: StepContext): Step {

@@ -111,6 +111,8 @@ export type Action =
   /** from now on this connection shows the picture and carries the input */
   | { type: 'promote'; pc_id: string }
   | { type: 'close_peer'; pc_id: string }
+  /** who hears the person may change: the person turns the microphone on again */
+  | { type: 'close_microphone' }
   | { type: 'set_timer'; name: TimerName; ms: number }
   | { type: 'clear_timer'; name: TimerName };
 

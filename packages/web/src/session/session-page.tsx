@@ -10,7 +10,8 @@ import { usePageTitle } from '../components/use-page-title.ts';
 import { t } from '../i18n/translate.ts';
 import { LaunchStage } from '../launch/launch-stage.tsx';
 import { advance, NO_PROGRESS, stepsOf } from '../launch/launch-steps.ts';
-import { type LaunchedApp, useRepeatedLaunch } from '../launch/use-launch.ts';
+import { useRepeatedLaunch } from '../launch/use-launch.ts';
+import { useNextLaunch } from '../launch/use-next-launch.ts';
 import { rememberLaunch, usualLaunchMs } from '../launch/usual-time.ts';
 import { useListedApp } from '../library/use-library.ts';
 import { followLaunch, NO_LAUNCH, stageOf } from './launch-view.ts';
@@ -71,12 +72,7 @@ export function SessionPage({ id }: { id: string }) {
       void queryClient.invalidateQueries({ queryKey: keys.sessions });
     },
   });
-  // Launched only after the previous session has released its slot and its files.
-  const [next, setNext] = useState<LaunchedApp | null>(null);
-  const { mutate: launchNext } = launch;
-  useEffect(() => {
-    if (over && next !== null) launchNext(next);
-  }, [over, next, launchNext]);
+  const { next, launchNext, forget } = useNextLaunch(over, launch.mutate);
   const library = useCallback(() => void navigate({ to: '/app' }), [navigate]);
 
   const createdMs = session === undefined ? null : Date.parse(session.created_at);
@@ -141,11 +137,14 @@ export function SessionPage({ id }: { id: string }) {
         endError={end.error}
         session={session}
         recordAtMs={query.dataUpdatedAt}
-        onEnd={() => end.mutate()}
+        onEnd={() => {
+          forget();
+          end.mutate();
+        }}
         onRelaunch={(profileId) => {
           const { id: appId, name } = app;
-          setNext({ id: appId, name, ...(profileId === null ? {} : { profileId }) });
-          end.mutate();
+          launchNext({ id: appId, name, ...(profileId === null ? {} : { profileId }) });
+          end.mutate(undefined, { onError: forget });
         }}
         onLibrary={library}
       />

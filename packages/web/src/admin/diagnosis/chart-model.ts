@@ -79,7 +79,7 @@ export const CHARTS: readonly Chart[] = [
     bound: { name: 'client.present_interval_sd_ms', estimator: 'max' },
   },
   {
-    label: 'Click to photon',
+    label: 'Click to picture',
     unit: 'ms',
     digits: 0,
     // Clicks are rare, so the points are not joined by lines.

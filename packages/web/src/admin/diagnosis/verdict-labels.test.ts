@@ -1,6 +1,14 @@
-import type { Falsifier } from '@footlight/protocol/rest';
+import type { Falsifier, SessionVerdict } from '@footlight/protocol/rest';
 import { expect, test } from 'vitest';
-import { boundLabel, clockLabel, conditionLabel, figureLabel, verdictLabel } from './verdict-labels.ts';
+import {
+  boundLabel,
+  clockLabel,
+  conditionLabel,
+  conditionResult,
+  decides,
+  figureLabel,
+  verdictLabel,
+} from './verdict-labels.ts';
 
 const falsifier = (part: Partial<Falsifier>): Falsifier => ({
   name: 'transport.rtt_ms',
@@ -20,7 +28,32 @@ test.each([
   ['likely_moon_phase', 'likely moon phase'],
   ['constructor', 'constructor'],
 ])('the verdict %s is "%s"', (verdict, title) => {
-  expect(verdictLabel(verdict).title).toBe(title);
+  expect(verdictLabel({ verdict: verdict as SessionVerdict['verdict'], falsifiers: [] }).title).toBe(title);
+});
+
+test('a verdict that nothing limited says so only if every measured condition holds', () => {
+  const titleWith = (part: Partial<Falsifier>) =>
+    verdictLabel({ verdict: 'nominal', falsifiers: [falsifier({}), falsifier(part)] }).title;
+  expect(titleWith({ holds: true })).toBe('Nothing limited it');
+  expect(titleWith({ holds: false })).toBe('No single limit found');
+  expect(titleWith({ holds: false, value: null })).toBe('Nothing limited it');
+});
+
+test.each<[string, Partial<Falsifier>]>([
+  ['Holds', {}],
+  ['Does not hold', { holds: false }],
+  ['Not measured', { holds: false, value: null, note: 'no samples' }],
+  ['Not assessed', { holds: false, value: 14.68, note: 'not assessable while hidden' }],
+])('a condition: %s', (label, part) => {
+  expect(conditionResult(falsifier(part)).label).toBe(label);
+});
+
+test('the conditions that the rule tests decide, the others are compared', () => {
+  const isDecided = (verdict: string, name: string) => decides(verdict, falsifier({ name }));
+  expect(isDecided('likely_network_congestion', 'transport.rtt_ms')).toBe(true);
+  expect(isDecided('likely_network_congestion', 'encoder.encode_ms_p95')).toBe(false);
+  expect(isDecided('nominal', 'transport.rtt_ms')).toBe(false);
+  expect(isDecided('constructor', 'transport.rtt_ms')).toBe(false);
 });
 
 test('a condition names the measured value, its estimator and its bound', () => {

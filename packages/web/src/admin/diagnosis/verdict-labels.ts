@@ -2,6 +2,24 @@
 import type { Falsifier, SessionVerdict, VerdictName } from '@footlight/protocol/rest';
 import type { Tone } from '../../components/state-chip.tsx';
 
+type JudgedVerdict = Pick<SessionVerdict, 'verdict' | 'falsifiers'>;
+
+/** Remark of the service for a value that a hidden page falsifies. */
+const NOT_ASSESSABLE = 'not assessable while hidden';
+
+/** The conditions that the rule of each verdict tests (docs/troubleshooting.md, "Verdicts"): series and estimator. */
+const DECIDING: Readonly<Record<string, readonly string[]>> = {
+  likely_network_congestion: ['transport.packets_lost delta', 'transport.rtt_ms p95'],
+  likely_encoder_saturation: ['encoder.encode_ms_p95 p95', 'encoder.fps p10'],
+  likely_client_presentation_limit: [
+    'client.present_interval_sd_ms max',
+    'client.present_interval_sd_ms count_ge_threshold',
+    'encoder.fps p10',
+    'client.is_hidden any',
+  ],
+  indeterminate_client_hidden: ['client.is_hidden any'],
+};
+
 export interface VerdictText {
   tone: Tone;
   /** What limited the session, in two or three words. */
@@ -10,7 +28,7 @@ export interface VerdictText {
   remedy: string;
 }
 
-const WORDS: Readonly<Record<VerdictName, VerdictText>> = {
+const TEXTS: Readonly<Record<VerdictName, VerdictText>> = {
   likely_network_congestion: {
     tone: 'warning',
     title: 'Probably the network',
@@ -37,7 +55,7 @@ const WORDS: Readonly<Record<VerdictName, VerdictText>> = {
   nominal: {
     tone: 'success',
     title: 'Nothing limited it',
-    remedy: 'If the person still complains, read the conditions below and their values.',
+    remedy: 'If the person still complains, choose a window around the moment when it happened.',
   },
   unknown: {
     tone: 'neutral',
@@ -47,13 +65,37 @@ const WORDS: Readonly<Record<VerdictName, VerdictText>> = {
   },
 };
 
-/** A newer service may send verdicts without a label in this page; such a verdict is shown unchanged. */
-export const verdictLabel = (verdict: string): VerdictText =>
-  Object.hasOwn(WORDS, verdict)
-    ? WORDS[verdict as VerdictName]
-    : { tone: 'info', title: verdict.replaceAll('_', ' '), remedy: '' };
+/** No rule matched, but a measured value is outside its bound. */
+const NO_SINGLE_LIMIT: VerdictText = {
+  tone: 'info',
+  title: 'No single limit found',
+  remedy:
+    'A limit is named only if all its signs were measured together, for example slow encoding and a low frame rate. The conditions that do not hold show where to look.',
+};
 
-export const TIER_WORDS: Readonly<Record<SessionVerdict['evidence_tier'], string>> = {
+/** A newer service may send verdicts without a label in this page; such a verdict is shown unchanged. */
+export function verdictLabel({ verdict, falsifiers }: JudgedVerdict): VerdictText {
+  if (!Object.hasOwn(TEXTS, verdict))
+    return { tone: 'info', title: verdict.replaceAll('_', ' '), remedy: '' };
+  const isMixed =
+    verdict === 'nominal' && falsifiers.some((each) => conditionResult(each).tone === 'warning');
+  return isMixed ? NO_SINGLE_LIMIT : TEXTS[verdict as VerdictName];
+}
+
+/** A text for an administrator: whether a condition holds. A value that cannot be judged neither holds nor fails. */
+export function conditionResult({ holds, value, note }: Falsifier): { tone: Tone; label: string } {
+  if (holds) return { tone: 'success', label: 'Holds' };
+  if (note === NOT_ASSESSABLE) return { tone: 'neutral', label: 'Not assessed' };
+  return value === null
+    ? { tone: 'neutral', label: 'Not measured' }
+    : { tone: 'warning', label: 'Does not hold' };
+}
+
+/** Whether the rule of the verdict tests the condition; the other conditions are only shown for comparison. */
+export const decides = (verdict: string, { name, estimator }: Falsifier): boolean =>
+  Object.hasOwn(DECIDING, verdict) && DECIDING[verdict]?.includes(`${name} ${estimator}`) === true;
+
+export const TIER_LABELS: Readonly<Record<SessionVerdict['evidence_tier'], string>> = {
   full: 'host and viewer, on one clock',
   host_only: 'the host; the viewer is missing or its clock was not compared',
   client_only: 'the viewer alone',

@@ -8,14 +8,17 @@ import {
   boundLabel,
   clockLabel,
   conditionLabel,
+  conditionResult,
+  decides,
   figureLabel,
-  TIER_WORDS,
+  TIER_LABELS,
   verdictLabel,
 } from './verdict-labels.ts';
 
 const COLUMNS: readonly Column[] = [
   { label: 'Condition' },
-  { label: 'Holds' },
+  { label: 'Result' },
+  { label: 'Role' },
   { label: 'Measured', kind: 'number' },
   { label: 'Bound', kind: 'number' },
   { label: 'Samples', kind: 'number' },
@@ -26,7 +29,7 @@ const COLUMNS: readonly Column[] = [
  * The main limit of the session in the window, the conditions with their values, and the reliability of the verdict.
  */
 export function VerdictSection({ verdict }: { verdict: SessionVerdict }) {
-  const label = verdictLabel(verdict.verdict);
+  const label = verdictLabel(verdict);
   const { n_host, n_client } = verdict.window;
   return (
     <>
@@ -39,8 +42,8 @@ export function VerdictSection({ verdict }: { verdict: SessionVerdict }) {
         <dl className={pages.facts}>
           <dt>Judged from</dt>
           <dd className="tabular">
-            {TIER_WORDS[verdict.evidence_tier]} ({countLabel(n_host, 'sample')} of the host, {n_client} of the
-            viewer)
+            {TIER_LABELS[verdict.evidence_tier]} ({countLabel(n_host, 'sample')} of the host, {n_client} of
+            the viewer)
           </dd>
           <dt>Clocks</dt>
           <dd className="tabular">{clockLabel(verdict.clock)}</dd>
@@ -52,10 +55,9 @@ export function VerdictSection({ verdict }: { verdict: SessionVerdict }) {
             <tr key={`${each.name} ${each.estimator}`}>
               <td className={styles.conditions}>{conditionLabel(each)}</td>
               <td>
-                <StateChip tone={each.holds ? 'success' : each.value === null ? 'neutral' : 'warning'}>
-                  {each.holds ? 'Holds' : each.value === null ? 'Not known' : 'Does not hold'}
-                </StateChip>
+                <StateChip tone={conditionResult(each).tone}>{conditionResult(each).label}</StateChip>
               </td>
+              <td>{decides(verdict.verdict, each) ? 'Decides' : 'For comparison'}</td>
               <td className={pages.number}>{figureLabel(each.value, each.unit)}</td>
               <td className={pages.number}>{boundLabel(each)}</td>
               <td className={pages.number}>{each.n}</td>

@@ -191,10 +191,18 @@ describe('why it was bad', () => {
       ),
     ).toEqual([
       [],
-      ['Lost packets, in the window', 'Holds', '87', 'more than 5', '300', ''],
-      ['Round trip, 95th percentile', 'Holds', '104.21 ms', 'more than 50 ms', '300', ''],
-      ['Encoding of a frame, 95th percentile', 'Holds', '8.91 ms', 'less than 16 ms', '60', ''],
-      ['Page hidden, at any time', 'Does not hold', 'yes', 'no', '300', ''],
+      ['Lost packets, in the window', 'Holds', 'Decides', '87', 'more than 5', '300', ''],
+      ['Round trip, 95th percentile', 'Holds', 'Decides', '104.21 ms', 'more than 50 ms', '300', ''],
+      [
+        'Encoding of a frame, 95th percentile',
+        'Holds',
+        'For comparison',
+        '8.91 ms',
+        'less than 16 ms',
+        '60',
+        '',
+      ],
+      ['Page hidden, at any time', 'Does not hold', 'For comparison', 'yes', 'no', '300', ''],
     ]);
   });
 

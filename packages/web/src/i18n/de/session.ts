@@ -66,7 +66,6 @@ export const session: Table = {
   Decode: 'Dekodieren',
   Show: 'Zeigen',
   'Where the delay comes from': 'Woher die Verzögerung kommt',
-  'From a press to its picture': 'Vom Druck bis zu seinem Bild',
   'press a key or button': 'drücke eine Taste',
   'The clocks of the host and this page are still being compared.':
     'Die Uhren des Rechners und dieser Seite werden noch verglichen.',

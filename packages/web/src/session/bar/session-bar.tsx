@@ -72,7 +72,8 @@ export function SessionBar(props: {
 }) {
   const { client, audio, input, windows } = props.view;
   const { quality, place, layoutSign } = props;
-  const reason = causeLabel(quality?.cause ?? null);
+  // The statistics give the reason as well.
+  const reason = props.level === 'dot' ? causeLabel(quality?.cause ?? null) : '';
   const muted = audio?.muted ?? true;
   const micOn = audio?.microphone === 'on';
   const bar = useRef<HTMLDivElement>(null);

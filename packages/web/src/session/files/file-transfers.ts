@@ -157,7 +157,7 @@ export class FileTransfers {
       // Without this limit, a hostile host that never stops sending would fill the person's disk.
       if (job.view.moved + data.length > job.view.size) {
         this.#write({ type: 'cancel', id });
-        this.#fail(job, FAILURE_WORDS.io);
+        this.#fail(job, t(FAILURE_WORDS.io));
         return;
       }
       parts.push(data.slice());

@@ -27,6 +27,13 @@ export const DELAY: Measure = {
   least: 50,
   read: (stats) => stats.delay?.total_ms ?? number(stats.metrics.rvfc_capture_to_display_ms),
 };
+/**
+ * Frames of a second as a person reads them. A second that is a little longer than the host's has a frame or more of the
+ * next one, so more frames than the session's rate would only puzzle.
+ */
+export const framesShown = (frames: number | undefined, targetFps: number | undefined): number | undefined =>
+  frames === undefined || targetFps === undefined ? frames : Math.min(frames, targetFps);
+
 /** Measurements in the order in which a person searches for a cause. */
 export const OTHERS: readonly Measure[] = [
   {

@@ -9,6 +9,7 @@ import {
   DELAY,
   FRAMES,
   factsOf,
+  framesShown,
   type Measure,
   newestSplit,
   OTHERS,
@@ -32,7 +33,7 @@ export function StatsView(props: {
   const { history, level, targetFps } = props;
   const last = history.at(-1);
   if (level === 'dot' || last === undefined) return null;
-  if (level === 'line') return <Line history={history} last={last} />;
+  if (level === 'line') return <Line history={history} last={last} targetFps={targetFps} />;
   const graphs = (
     <>
       <MeasureGraph measure={FRAMES} history={history} last={last} least={targetFps ?? FRAMES.least} />
@@ -76,15 +77,27 @@ export function StatsView(props: {
   );
 }
 
-function Line({ history, last }: { history: readonly StreamStats[]; last: StreamStats }) {
+function Line(props: {
+  history: readonly StreamStats[];
+  last: StreamStats;
+  targetFps: number | undefined;
+}) {
+  const { history, last, targetFps } = props;
   const { quality } = last;
+  const frames = framesShown(FRAMES.read(last), targetFps);
+  // The line already says how many frames are missing.
+  const isAboutFrames = quality.cause?.kind === 'few_frames' || quality.cause?.kind === 'few_arrive';
   const split = newestSplit(history);
   return (
     <p className={styles.line} data-stream-overlay="">
       <span className={styles.dot} data-word={quality.word} aria-hidden="true" />
       <b>{t(QUALITY_WORDS[quality.word])}</b>
-      {quality.cause !== null && <span className={styles.reason}>{causeLabel(quality.cause)}</span>}
-      <span>{t('{n} frames a second', { n: valueLabel(FRAMES.read(last), '') })}</span>
+      {quality.cause !== null && !isAboutFrames && <span className={styles.reason}>{causeLabel(quality.cause)}</span>}
+      <span>
+        {targetFps === undefined
+          ? t('{n} frames a second', { n: valueLabel(frames, '') })
+          : t('{n} of {wanted} frames a second', { n: valueLabel(frames, ''), wanted: targetFps })}
+      </span>
       <span>{t('delay {ms}', { ms: valueLabel(split?.total_ms ?? DELAY.read(last), 'ms') })}</span>
     </p>
   );
@@ -135,7 +148,7 @@ function Split({ split, click }: { split: DelaySplit | null; click: number | und
           </div>
         ))}
         <div>
-          <dt>{t('From a press to its picture')}</dt>
+          <dt>{t('Click to picture')}</dt>
           <dd>{click === undefined ? t('press a key or button') : valueLabel(click, 'ms')}</dd>
         </div>
       </dl>
