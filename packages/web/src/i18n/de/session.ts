@@ -145,6 +145,8 @@ export const session: Table = {
   'Send files': 'Dateien senden',
   'Folder above': 'Ordner darüber',
   'Files to send': 'Dateien zum Senden',
+  '{file} is being downloaded. Its progress is on the picture.':
+    '{file} wird heruntergeladen. Der Fortschritt steht auf dem Bild.',
   'They appear in Uploads; the limit is {size} a file. You can also drop files on the picture.':
     'Sie kommen in Uploads an, jede höchstens {size}. Du kannst sie auch auf das Bild ziehen.',
   Home: 'Eigener Ordner',

@@ -21,13 +21,15 @@ function show(folders: Record<string, FileEntry[]>) {
       return { entries, truncated: false };
     }),
     delete: vi.fn(async (path: string) => void deleted.push(path)),
+    fetch: vi.fn(),
   };
+  const onClose = vi.fn();
   render(
     <MantineProvider>
-      <FilesDialog onClose={() => undefined} files={files as unknown as FileTransfers} maxFileMb={1} />
+      <FilesDialog onClose={onClose} files={files as unknown as FileTransfers} maxFileMb={1} />
     </MantineProvider>,
   );
-  return { deleted };
+  return { deleted, fetched: files.fetch, onClose };
 }
 const press = async (name: string) => fireEvent.click(await screen.findByRole('button', { name }));
 
@@ -38,6 +40,19 @@ test('a file is deleted in the shown folder, after a second press', async () => 
   expect(deleted).toEqual([]);
   await press('Delete one for good');
   expect(deleted).toEqual(['Saves/one']);
+});
+
+test('the dialog stays open after a download, for the next file', async () => {
+  const { fetched, onClose } = show({ '': [file('one'), file('two')] });
+  await press('Download one');
+  await screen.findByText(/^one is being downloaded/);
+  await press('Download two');
+  await screen.findByText(/^two is being downloaded/);
+  expect(fetched.mock.calls).toEqual([
+    ['one', 3],
+    ['two', 3],
+  ]);
+  expect(onClose).not.toHaveBeenCalled();
 });
 
 test('a folder that cannot be listed shows no entries of another folder', async () => {

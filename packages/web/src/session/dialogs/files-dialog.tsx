@@ -17,6 +17,8 @@ export default function FilesDialog(props: { onClose: () => void; files: FileTra
   const [problem, setProblem] = useState<string | null>(null);
   const [asked, setAsked] = useState<string | null>(null);
   const chooser = useRef<HTMLInputElement>(null);
+  /** name of the file whose download began last; null: none */
+  const [fetched, setFetched] = useState<string | null>(null);
   const place = useRef(path);
   const load = useCallback(() => {
     setAsked(null);
@@ -73,6 +75,10 @@ export default function FilesDialog(props: { onClose: () => void; files: FileTra
       </p>
       <h3 className={styles.place}>{path === '' ? t('Home') : path}</h3>
       {problem !== null && <p role="alert">{problem}</p>}
+      <p role="status" className={styles.hint}>
+        {fetched !== null &&
+          t('{file} is being downloaded. Its progress is on the picture.', { file: fetched })}
+      </p>
       {shown !== null && entries.length === 0 && (
         <p className={styles.hint}>{t('Nothing is in this folder.')}</p>
       )}
@@ -94,7 +100,7 @@ export default function FilesDialog(props: { onClose: () => void; files: FileTra
                 aria-label={t('Download {file}', { file: entry.name })}
                 onClick={() => {
                   files.fetch(inside(entry.name), entry.size);
-                  props.onClose();
+                  setFetched(entry.name);
                 }}
               >
                 <IconDownload size={16} />
