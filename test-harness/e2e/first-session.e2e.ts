@@ -78,6 +78,7 @@ describe.each(DATABASES)('a person’s first session, on %s', (database) => {
     await page.getByRole('button', { name: 'Launch Diagnostics' }).click();
     await page.waitForURL('**/app/session/*');
     await eventually('frames are shown', PATIENCE_MS, async () => (await framesShown(page)) > 5 || null);
+    expect(await page.getByRole('main').count()).toBe(1);
     const { email, password } = ADMIN;
     const { body } = await stack.call('POST', '/v1/auth/login', { body: { email, password } });
     const address = `/v1/sessions/${page.url().split('/').at(-1)}`;

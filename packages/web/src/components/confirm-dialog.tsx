@@ -29,7 +29,7 @@ export function ConfirmDialog(props: {
       </div>
       <div className={styles.confirmActions}>
         <Button onClick={props.onClose} data-autofocus>
-          {t('Keep it as it is')}
+          {t('Cancel')}
         </Button>
         <Button
           variant="filled"

@@ -32,7 +32,7 @@ function show(part: Partial<Parameters<typeof ConfirmDialog>[0]> = {}) {
 test('a dangerous action names thing and number, and the focus starts on Cancel', () => {
   const { onConfirm, onClose } = show();
   expect(screen.getByRole('dialog', { name: 'Drain gpu-02?' })).toBeDefined();
-  const out = screen.getByRole('button', { name: 'Keep it as it is' });
+  const out = screen.getByRole('button', { name: 'Cancel' });
   expect(document.activeElement).toBe(out);
   fireEvent.click(screen.getByRole('button', { name: 'End 3 sessions and drain gpu-02' }));
   expect(onConfirm).toHaveBeenCalledTimes(1);

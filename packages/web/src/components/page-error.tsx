@@ -5,16 +5,19 @@ import { errorText } from '../api/error-text.ts';
 import { awaitPad } from '../focus/await-pad.ts';
 import { t } from '../i18n/translate.ts';
 import styles from './components.module.css';
+import { TechnicalDetails } from './technical-details.tsx';
 
 /** Shown in place of a page that failed to render. */
 export function PageError({ error, reset }: ErrorComponentProps) {
   const text = errorText(error);
   useEffect(() => awaitPad(() => window.location.assign('/app')), []);
   return (
-    <main className={styles.fullPage} role="alert">
-      <h1>{text.title}</h1>
-      <p>{text.advice}</p>
-      <code>{text.code}</code>
+    <main className={styles.fullPage}>
+      <div className={styles.fullPageAlert} role="alert">
+        <h1>{text.title}</h1>
+        <p>{text.advice}</p>
+        <TechnicalDetails code={text.code} />
+      </div>
       <div className={styles.fullPageActions}>
         <Button variant="filled" onClick={reset}>
           {t('Try again')}

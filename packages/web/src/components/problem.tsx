@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import { errorText } from '../api/error-text.ts';
 import { t } from '../i18n/translate.ts';
 import styles from './components.module.css';
+import { TechnicalDetails } from './technical-details.tsx';
 
 /** An error at its place in the page: event, advice, code. Screen readers announce it. */
 export function Problem(props: { error: unknown; retry?: () => void; action?: ReactNode }) {
@@ -16,7 +17,7 @@ export function Problem(props: { error: unknown; retry?: () => void; action?: Re
           {text.title}
         </p>
         <p>{text.advice}</p>
-        <code>{text.code}</code>
+        <TechnicalDetails code={text.code} />
       </div>
       {props.action ??
         (props.retry && (

@@ -94,7 +94,8 @@ async function showLanguage(wanted: Language): Promise<void> {
   const mine = ++latest;
   let tables: Table[] = [];
   let shown: Language = 'en';
-  if (wanted !== 'en') {
+  // Pages without translations stay in English altogether: German dates in an English text would only confuse.
+  if (wanted !== 'en' && areas.length > 0) {
     try {
       tables = (await Promise.all(areas.map((area) => area[wanted]()))).map((module) => module.default);
       shown = wanted;

@@ -95,20 +95,22 @@ export function SessionPage({ id }: { id: string }) {
   if (refused !== null) return <PageError error={refused} reset={library} />;
   if (over && next !== null) {
     return (
-      <LaunchStage
-        app={app}
-        steps={stepsOf(NO_PROGRESS)}
-        startedAtMs={launch.submittedAt || openedMs}
-        usualMs={null}
-        onCancel={library}
-        cancelLabel={t('Back to the library')}
-      >
-        {launchRefused !== null && (
-          <Suspense fallback={null}>
-            <RefusedAgain error={launchRefused} trying={launch.isPending} retry={retry} />
-          </Suspense>
-        )}
-      </LaunchStage>
+      <main>
+        <LaunchStage
+          app={app}
+          steps={stepsOf(NO_PROGRESS)}
+          startedAtMs={launch.submittedAt || openedMs}
+          usualMs={null}
+          onCancel={library}
+          cancelLabel={t('Back to the library')}
+        >
+          {launchRefused !== null && (
+            <Suspense fallback={null}>
+              <RefusedAgain error={launchRefused} trying={launch.isPending} retry={retry} />
+            </Suspense>
+          )}
+        </LaunchStage>
+      </main>
     );
   }
   if (over) {

@@ -2,6 +2,7 @@ import type { Table } from '../translate.ts';
 
 /** Refusals of the server, and other errors. */
 export const errors: Table = {
+  'Technical details': 'Technische Einzelheiten',
   'The server cannot be reached': 'Der Server ist nicht erreichbar',
   'Nothing was changed. Check your connection; this page tries again by itself.':
     'Nichts wurde geändert. Prüfe deine Verbindung; diese Seite versucht es von selbst noch einmal.',

@@ -9,7 +9,7 @@ export const library: Table = {
   Account: 'Konto',
   '{name}: account and appearance': '{name}: Konto und Aussehen',
   Appearance: 'Aussehen',
-  'As the system': 'Wie das System',
+  'Same as the system': 'Wie das System',
   Dark: 'Dunkel',
   Light: 'Hell',
   'Log out': 'Abmelden',

@@ -73,7 +73,6 @@ export const start: Table = {
   Done: 'Fertig',
   Language: 'Sprache',
   'Try again': 'Noch einmal versuchen',
-  'Keep it as it is': 'So lassen',
   Close: 'Schließen',
   never: 'nie',
   'just now': 'gerade eben',

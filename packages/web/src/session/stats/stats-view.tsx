@@ -77,11 +77,7 @@ export function StatsView(props: {
   );
 }
 
-function Line(props: {
-  history: readonly StreamStats[];
-  last: StreamStats;
-  targetFps: number | undefined;
-}) {
+function Line(props: { history: readonly StreamStats[]; last: StreamStats; targetFps: number | undefined }) {
   const { history, last, targetFps } = props;
   const { quality } = last;
   const frames = framesShown(FRAMES.read(last), targetFps);
@@ -92,7 +88,9 @@ function Line(props: {
     <p className={styles.line} data-stream-overlay="">
       <span className={styles.dot} data-word={quality.word} aria-hidden="true" />
       <b>{t(QUALITY_WORDS[quality.word])}</b>
-      {quality.cause !== null && !isAboutFrames && <span className={styles.reason}>{causeLabel(quality.cause)}</span>}
+      {quality.cause !== null && !isAboutFrames && (
+        <span className={styles.reason}>{causeLabel(quality.cause)}</span>
+      )}
       <span>
         {targetFps === undefined
           ? t('{n} frames a second', { n: valueLabel(frames, '') })

@@ -94,7 +94,7 @@ export function Theatre(props: {
     hadDialog.current = dialog !== null;
   }, [dialog, client]);
   return (
-    <div ref={theatre} className={styles.theatre} data-mantine-color-scheme="dark">
+    <main ref={theatre} className={styles.theatre} data-mantine-color-scheme="dark">
       {/* The surface is shown full screen, so all visible parts must be inside it. */}
       <div
         ref={props.surface}
@@ -232,6 +232,6 @@ export function Theatre(props: {
         onRelaunch={props.onRelaunch}
         onClose={() => setDialog(null)}
       />
-    </div>
+    </main>
   );
 }
