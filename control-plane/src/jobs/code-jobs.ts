@@ -43,7 +43,7 @@ const CONTROL_JOBS: Record<ControlJobId, CodeJob> = {
   ),
   'storage.home_janitor': ofInstance(
     every(6 * HOUR_MS),
-    'Home janitor',
+    'Records of lost homes',
     'Deletes records of homes whose host is gone.',
   ),
   'artwork.sweep': ofInstance(
@@ -75,7 +75,11 @@ const AGENT_JOBS: Record<AgentJobId, CodeJob> = {
     'Encoder warm-up',
     'Starts and stops a media worker for each installed image, so that a first launch finds driver and caches warm.',
   ),
-  'home.gc': ofHosts(every(6 * HOUR_MS), 'Home collection', 'Deletes homes whose grace is over.'),
+  'home.gc': ofHosts(
+    every(6 * HOUR_MS),
+    'Deletion of homes',
+    'Deletes the files of homes that are marked for deletion, after a day.',
+  ),
 };
 
 /** Work that other parts start; it is listed only for the information of administrators. */

@@ -139,9 +139,9 @@ describe('an administrator', () => {
     await press('Give to a person');
     await dialog().getByRole('button', { name: 'Give to grace' }).click();
     await page.keyboard.press('Escape');
-    await press('Take it from everybody');
+    await press('Revoke it from everybody');
     await dialog().getByText('It disappears from the library of 1 person.').waitFor();
-    await press('Take Made by hand away');
+    await press('Revoke Made by hand');
     await page.getByRole('row').filter({ hasText: 'Everybody' }).waitFor({ state: 'detached' });
 
     await open('/admin/profiles/hall');
@@ -195,12 +195,12 @@ describe('an administrator', () => {
       .first()
       .click();
     await page.keyboard.press('Escape');
-    await press(/^Take .* away$/);
+    await press(/^Revoke /);
     await dialog()
       .getByText(/^(Nobody loses it|It disappears from)/)
       .waitFor();
     await dialog()
-      .getByRole('button', { name: /^Take .* away$/ })
+      .getByRole('button', { name: /^Revoke / })
       .click();
     await shows('None of its own');
     await press('Delete');

@@ -225,7 +225,7 @@ describe('an administrator', () => {
       ],
       [
         () => `/admin/hosts/${fake.hostId}`,
-        [['Where homes lie', '/srv/../etc']],
+        [['Where to store homes', '/srv/../etc']],
         /^Expected a path without/,
         () => unfold('Sessions and files'),
       ],

@@ -130,7 +130,7 @@ describe('an administrator', () => {
     await press(/^Delete (1 home|.* of files)$/);
     const session = page.getByRole('link', { name: 'Open the session that uses it' });
     expect(await session.getAttribute('href')).toBe(`/admin/sessions/${id}`);
-    await press('Keep it as it is');
+    await press('Cancel');
     await person.stop(id);
     await press('Delete ada’s files of Writer on test-host');
     await press(/^Delete (1 home|.* of files)$/);

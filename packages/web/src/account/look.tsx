@@ -11,7 +11,7 @@ export function Look() {
       <NativeSelect
         label={t('Colours')}
         data={[
-          { value: 'auto', label: t('As the system') },
+          { value: 'auto', label: t('Same as the system') },
           { value: 'dark', label: t('Dark') },
           { value: 'light', label: t('Light') },
         ]}

@@ -1,7 +1,5 @@
 import '../styles.ts';
-import { addLanguages } from '../i18n/language.ts';
 import { start } from '../start.tsx';
 
-addLanguages({ de: () => import('../i18n/de/index.ts') });
-addLanguages({ de: () => import('../admin/i18n/de.ts') });
+// The administrators' pages are in English, so dates and numbers are too.
 void start();

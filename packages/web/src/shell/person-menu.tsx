@@ -9,7 +9,7 @@ import { chooseScheme, useSchemeChoice } from '../theme/scheme.ts';
 import styles from './shell.module.css';
 
 const SCHEMES = [
-  { value: 'auto', label: msg('As the system'), icon: IconDeviceDesktop },
+  { value: 'auto', label: msg('Same as the system'), icon: IconDeviceDesktop },
   { value: 'dark', label: msg('Dark'), icon: IconMoon },
   { value: 'light', label: msg('Light'), icon: IconSun },
 ] as const;
@@ -71,8 +71,13 @@ export function PersonMenu({ up = false }: { up?: boolean }) {
               {choice === value && <IconCheck size={16} className={styles.menuMark} aria-hidden="true" />}
             </button>
           ))}
-          <p className={styles.menuLabel}>{t('Language')}</p>
-          <LanguageLinks />
+          {/* The administrators' pages are in English only. */}
+          {isUserArea && (
+            <>
+              <p className={styles.menuLabel}>{t('Language')}</p>
+              <LanguageLinks />
+            </>
+          )}
           <hr className={styles.menuLine} />
           <button type="button" className={styles.menuItem} onClick={() => void signOut()}>
             <IconLogout size={18} aria-hidden="true" /> {t('Log out')}

@@ -85,8 +85,8 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
                 <RelativeTime at={item.created_at} />
               </td>
               <td className={styles.rowActions}>
-                <EndButton label={`Take it from ${whoLabel(item)}`} onClick={() => setRevoking(item)}>
-                  Take away
+                <EndButton label={`Revoke it from ${whoLabel(item)}`} onClick={() => setRevoking(item)}>
+                  Revoke
                 </EndButton>
               </td>
             </tr>
@@ -121,8 +121,8 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
       />
       <ConfirmDialog
         opened={revoking !== null}
-        title={`Take ${app.name} from ${revoking === null ? '' : whoLabel(revoking)}?`}
-        action={`Take ${app.name} away`}
+        title={`Revoke ${app.name} from ${revoking === null ? '' : whoLabel(revoking)}?`}
+        action={`Revoke ${app.name}`}
         pending={revoke.isPending}
         error={revoke.error}
         onConfirm={() => revoking !== null && revoke.mutate(revoking)}

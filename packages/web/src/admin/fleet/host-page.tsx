@@ -19,6 +19,7 @@ import { HostActions } from './host-actions.tsx';
 import { HostCertification, useCertification } from './host-certification.tsx';
 import { HostConsoleSection } from './host-console.tsx';
 import { HostSettingsSection } from './host-settings.tsx';
+import { LiveSessionLimit } from './live-session-limit.tsx';
 import { HostLoadSection } from './load/host-load.tsx';
 import { useHostLoad } from './load/use-host-load.ts';
 import { CheckChip, HostChip } from './states.tsx';
@@ -75,7 +76,7 @@ export function HostPage({ id }: { id: string }) {
         title={host.data.node_name}
         lead={
           <>
-            <HostChip host={host.data} /> heard <RelativeTime at={host.data.last_heartbeat_at} />
+            <HostChip host={host.data} /> last heartbeat <RelativeTime at={host.data.last_heartbeat_at} />
           </>
         }
         actions={<HostActions host={host.data} sessions={here ?? []} />}
@@ -87,7 +88,7 @@ export function HostPage({ id }: { id: string }) {
         <>
           <HostLoadSection host={host.data} />
           <Readiness host={host.data} />
-          <Section title="GPUs" busy={gpus.isPending}>
+          <Section title="GPUs and encoders" busy={gpus.isPending}>
             {gpus.data?.items.length === 0 ? (
               <EmptyState icon={IconCpu} title="No GPU to show">
                 {host.data.capacity_reason ??
@@ -97,9 +98,10 @@ export function HostPage({ id }: { id: string }) {
               <GpuTable gpus={gpus.data?.items ?? []} />
             )}
           </Section>
-          {here !== undefined && here.length > 0 && (
+          {here !== undefined && (here.length > 0 || sessions.data?.next_cursor != null) && (
             <Section title="Sessions on this host">
               <SessionTable sessions={here} />
+              <LiveSessionLimit sessions={sessions} />
             </Section>
           )}
           <HostCertification id={id} />
@@ -172,9 +174,11 @@ function GpuTable({ gpus }: { gpus: readonly Gpu[] }) {
       {gpus.map((gpu) => (
         <tr key={gpu.gpu_id}>
           <td>
-            <b style={{ fontWeight: 600 }}>{gpu.model}</b>{' '}
+            <b style={{ fontWeight: 600 }}>{gpu.vendor === 'software' ? 'Software encoder' : gpu.model}</b>{' '}
             <span className={styles.dim}>
-              {gpu.vendor} · {gpu.gpu_index}
+              {gpu.vendor === 'software'
+                ? 'encodes on the processor, without a GPU'
+                : `${gpu.vendor} · ${gpu.gpu_index}`}
             </span>
           </td>
           <td className={styles.number}>

@@ -154,7 +154,7 @@ const NAMES: Record<string, string> = {
   queue_buffers: 'Frames that may wait for the encoder',
   idle_timeout_secs: 'End without a viewer after, s (0: never)',
   app_boot_timeout_secs: 'Give up on a start after, s (0: never)',
-  home_root: 'Where homes lie',
+  home_root: 'Where to store homes',
   nvidia_lib32_path: '32-bit NVIDIA libraries',
   encoder: 'Encoder',
   render_node: 'Render node',

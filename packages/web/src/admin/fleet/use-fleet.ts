@@ -38,11 +38,15 @@ export function useGpus(hosts: readonly Host[]): ReadonlyMap<string, Gpu[] | und
   });
 }
 
-/** Live sessions for administrators, refreshed while the page is visible. */
+/** Most live sessions that are read at once. */
+export const MAX_LIVE_SESSIONS = 200;
+
+/** The newest live sessions for administrators, refreshed while the page is visible. */
 export function useActiveSessions() {
   return useQuery({
     queryKey: adminKeys.adminOverviewSessions,
-    queryFn: ({ signal }) => call('admin.sessions.list', { query: { state: 'active', limit: 200 }, signal }),
+    queryFn: ({ signal }) =>
+      call('admin.sessions.list', { query: { state: 'active', limit: MAX_LIVE_SESSIONS }, signal }),
     refetchInterval: REFRESH_MS,
   });
 }

@@ -10,7 +10,7 @@ describe('findings', () => {
       `${hosts[2]?.id}:offline`,
     ]);
     expect(findings[0]?.remediation).toHaveLength(1);
-    expect(findingsHeadline(findings)).toBe('2 things need you');
+    expect(findingsHeadline(findings)).toBe('2 things to fix');
   });
 
   test('report that no slot is left, and that no action is needed', () => {

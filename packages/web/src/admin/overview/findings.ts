@@ -81,5 +81,5 @@ export const worstFirst = (findings: readonly Finding[]): Finding[] =>
 export function findingsHeadline(findings: readonly Finding[]): string {
   const count = findings.filter((finding) => finding.tone !== 'info').length;
   if (count === 0) return 'All is well';
-  return count === 1 ? '1 thing needs you' : `${count} things need you`;
+  return count === 1 ? '1 thing to fix' : `${count} things to fix`;
 }

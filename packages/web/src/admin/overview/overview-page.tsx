@@ -9,6 +9,7 @@ import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import { ActivityTable } from '../activity/activity-table.tsx';
+import { LiveSessionLimit } from '../fleet/live-session-limit.tsx';
 import { useActiveSessions, useGpus, useHosts } from '../fleet/use-fleet.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
@@ -73,7 +74,7 @@ export function OverviewPage() {
         }
         actions={
           setup.data?.setup_completed === false && (
-            <Button renderRoot={(props) => <Link to="/admin/setup" {...props} />}>Go on setting up</Button>
+            <Button renderRoot={(props) => <Link to="/admin/setup" {...props} />}>Continue setup</Button>
           )
         }
       />
@@ -120,6 +121,7 @@ export function OverviewPage() {
             ) : (
               <SessionTable sessions={sessions.data?.items} />
             )}
+            <LiveSessionLimit sessions={sessions} />
           </Section>
           <Section
             title="Failures of the last day"

@@ -83,8 +83,8 @@ export function PersonalApps({ user }: { user: Pick<AdminUser, 'id' | 'username'
                   <RelativeTime at={row.created_at} />
                 </td>
                 <td className={styles.rowActions}>
-                  <EndButton label={`Take ${row.app_name} away`} onClick={() => setRevoking(row)}>
-                    Take away
+                  <EndButton label={`Revoke ${row.app_name}`} onClick={() => setRevoking(row)}>
+                    Revoke
                   </EndButton>
                 </td>
               </tr>
@@ -108,8 +108,8 @@ export function PersonalApps({ user }: { user: Pick<AdminUser, 'id' | 'username'
       />
       <ConfirmDialog
         opened={revoking !== null}
-        title={`Take ${revoking?.app_name ?? 'it'} from ${user.username}?`}
-        action={`Take ${revoking?.app_name ?? 'it'} away`}
+        title={`Revoke ${revoking?.app_name ?? 'it'} from ${user.username}?`}
+        action={`Revoke ${revoking?.app_name ?? 'it'}`}
         pending={revoke.isPending}
         error={revoke.error}
         onConfirm={() => revoking !== null && revoke.mutate(revoking)}

@@ -38,9 +38,7 @@ export function SessionsPage(props: { search: SessionSearch; onSearch: (search: 
       <PageHead
         title="Sessions"
         actions={
-          <Button renderRoot={(root) => <Link to="/admin/placement" {...root} />}>
-            Where would one run?
-          </Button>
+          <Button renderRoot={(root) => <Link to="/admin/placement" {...root} />}>Preview a placement</Button>
         }
       />
       <div className={styles.filters}>

@@ -91,7 +91,7 @@ function Form({ settings }: { settings: InstanceSettings }) {
       noValidate
     >
       <fieldset className={styles.fieldset}>
-        <legend>People</legend>
+        <legend>Users</legend>
         <NativeSelect
           label="Who may register"
           data={REGISTRATION}
