@@ -220,7 +220,7 @@ describe('every page', () => {
     ['images', () => '/admin/images', PAYLOAD],
     ['an image', () => '/admin/images/paint', PAYLOAD],
     ['homes', () => '/admin/homes', PAYLOAD],
-    ['discovery', () => '/admin/library', PAYLOAD],
+    ['discovery', () => '/admin/discovery', PAYLOAD],
     ['the session of a launcher', () => `/admin/sessions/${launcherSession}`, PAYLOAD],
     ['jobs', () => '/admin/jobs', 'Token janitor'],
     ['a job', () => '/admin/jobs/auth.token_janitor', 'Token janitor'],
@@ -281,7 +281,7 @@ describe('every page', () => {
     for (const part of ['Last minute', 'What happened'])
       await expect.poll(() => told(part), { message: part }).toBeGreaterThanOrEqual(1);
 
-    await page.goto(`${stack.httpsUrl}/admin/library`);
+    await page.goto(`${stack.httpsUrl}/admin/discovery`);
     for (const part of [`Titles of Launcher ${PAYLOAD} that people do not see`, 'Last searches'])
       await expect.poll(() => told(part), { message: part }).toBeGreaterThanOrEqual(1);
     expect(

@@ -33,8 +33,8 @@ describeDatabases('the seed file', (databases) => {
     const { db } = app.plane.platform.database;
     const rows = await db.selectFrom('entitlements').selectAll().execute();
     expect(rows).toMatchObject([{ subject_type: 'all', granted_by: 'admin', granted_by_user: null }]);
-    const audit = await loggedActivity(app, { action: 'app.create' });
-    expect(audit.map(({ actor_user_id, details }) => [actor_user_id, details])).toEqual(
+    const entries = await loggedActivity(app, { action: 'app.create' });
+    expect(entries.map(({ actor_user_id, details }) => [actor_user_id, details])).toEqual(
       SEED.map(({ name }) => [null, { name, seed: true }]),
     );
 

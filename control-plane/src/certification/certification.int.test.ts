@@ -374,7 +374,7 @@ describeDatabases('encoder certification', (databases) => {
     expect(body.cells.slice(0, 4).map(({ bitrate_kbps }: typeof CELL) => bitrate_kbps)).toEqual([
       4_000, 6_000, 8_000, 12_000,
     ]);
-    expect(await world.audit('certification.run')).toContainEqual({
+    expect(await world.activity('certification.run')).toContainEqual({
       target_id: host.hostId,
       actor_user_id: world.people.admin.id,
       details: { run_id: body.run_id, total_pts: body.total_pts },

@@ -61,7 +61,7 @@ describeDatabases('the image catalog', (databases) => {
   };
   const preset = async (id: string | null) =>
     (await app.call(admin, 'GET', `/v1/admin/runtime-presets/${id}`)).body.runtime_preset;
-  const audit = async (target_id: string) =>
+  const activityOf = async (target_id: string) =>
     (await loggedActivity(app, { target_id })).map((row) => [row.action, row.target_type, row.details]);
 
   /** Adds an image to catalog and registry. @returns its name with digest */
@@ -324,7 +324,9 @@ describeDatabases('the image catalog', (databases) => {
         network: 'none',
       });
       expect(await read('retro')).toEqual(installed);
-      expect(await audit('retro')).toEqual([['image.installed', 'image', { version: '1.4', lazy: false }]]);
+      expect(await activityOf('retro')).toEqual([
+        ['image.installed', 'image', { version: '1.4', lazy: false }],
+      ]);
     });
 
     test('lazy is taken from the body; a body is not needed; no block, no preset', async () => {
@@ -396,7 +398,7 @@ describeDatabases('the image catalog', (databases) => {
       await sync();
       expect(await install('retro')).toMatchObject({ runtime_preset_id });
       expect(await preset(runtime_preset_id)).toMatchObject({ ...renamed, image, args: ['--second'] });
-      expect((await audit('retro')).map(([action]) => action)).toEqual([
+      expect((await activityOf('retro')).map(([action]) => action)).toEqual([
         'image.installed',
         'image.uninstalled',
         'image.installed',
@@ -439,7 +441,7 @@ describeDatabases('the image catalog', (databases) => {
         expect((await call(method, '/retro/pin')).status).toBe(204);
         expect(await read('retro')).toMatchObject({ pinned });
       }
-      expect((await audit('retro')).slice(1)).toEqual(
+      expect((await activityOf('retro')).slice(1)).toEqual(
         ['image.pinned', 'image.pinned', 'image.unpinned', 'image.unpinned'].map((action) => [
           action,
           'image',
@@ -465,7 +467,7 @@ describeDatabases('the image catalog', (databases) => {
         runtime_preset_id,
       });
       expect(await preset(runtime_preset_id)).toMatchObject({ image, args: ['--new'] });
-      expect((await audit('retro')).slice(1)).toEqual([
+      expect((await activityOf('retro')).slice(1)).toEqual([
         ['image.updated', 'image', { applied: false, version: '1.9' }],
         ['image.updated', 'image', { applied: true, version: '1.10' }],
       ]);
@@ -507,7 +509,7 @@ describeDatabases('the image catalog', (databases) => {
       const versions = async () =>
         Promise.all(['free', 'held', 'dark', 'older'].map(async (id) => (await read(id)).installed_version));
       expect(await versions()).toEqual(['2', '1', '1', '3']);
-      expect((await audit('free')).at(-1)).toEqual([
+      expect((await activityOf('free')).at(-1)).toEqual([
         'image.updated',
         'image',
         { applied: true, version: '2' },

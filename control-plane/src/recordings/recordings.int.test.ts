@@ -153,7 +153,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     await agent.heard();
     expect((await list(id))[0].state).toBe('failed');
     expect((await get(id, recording_id)).status).toBe(409);
-    expect(await world.audit('session.recording.freeze')).toMatchObject([
+    expect(await world.activity('session.recording.freeze')).toMatchObject([
       { target_id: id, actor_user_id: world.people.admin.id, details: { recording_id } },
     ]);
   });
@@ -197,7 +197,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
       const answer = await freeze(id);
       expect([answer.status, answer.body.error.code]).toEqual([status, expected]);
       expect(await list(id)).toEqual([]);
-      expect(await world.audit('session.recording.freeze')).toEqual([]);
+      expect(await world.activity('session.recording.freeze')).toEqual([]);
     },
   );
 
@@ -231,7 +231,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
       'content-disposition': `attachment; filename="session-${id}-${recordingId}.mp4"`,
     });
     expect(bytes.equals(FILE)).toBe(true);
-    expect(await world.audit('session.recording.download')).toMatchObject([
+    expect(await world.activity('session.recording.download')).toMatchObject([
       {
         target_id: id,
         actor_user_id: world.people.admin.id,
@@ -379,7 +379,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
       agent.behaviour.answer = ({ type }) => (type === 'session_recording' ? { code } : 'ok');
       expect((await get(id, recordingId)).status).toBe(status);
     }
-    expect(await world.audit('session.recording.download')).toEqual([]);
+    expect(await world.activity('session.recording.download')).toEqual([]);
   });
 
   // Without an error listener the error of an unread stream would end the process, which the test runner would report.
@@ -443,7 +443,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     agent.reportState(id, 'failed', { failure_code: 'media_worker_crashed', error: 'gone' });
     await eventually(async () => (ordered('freeze').length === 2 ? true : undefined), 'it is kept again');
     const actors = async () =>
-      (await world.audit('session.recording.freeze')).map(({ actor_user_id }) => actor_user_id);
+      (await world.activity('session.recording.freeze')).map(({ actor_user_id }) => actor_user_id);
     await expect.poll(actors).toEqual(expect.arrayContaining([world.people.admin.id, null]));
     // Requested manually within the ten minutes.
     expect((await freeze(id)).status).toBe(202);

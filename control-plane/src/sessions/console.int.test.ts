@@ -100,7 +100,7 @@ describeDatabases('sessions that start by themselves on the display attached to 
     const { id } = await nth(1, 'running');
     // Poll, because the host may receive the command before the launch is written to the log.
     const noted = await eventually(async () => {
-      const launches = await world.audit('session.launched');
+      const launches = await world.activity('session.launched');
       return launches.length > 0 ? launches : undefined;
     }, 'noted');
     expect(noted).toEqual([

@@ -9,7 +9,7 @@ import { Controls } from './input/controls.ts';
 import { InputSender } from './input/sender.ts';
 import { AccessRequests } from './media/access.ts';
 import { applyControl } from './media/apply-control.ts';
-import { ControlLink } from './media/control-link.ts';
+import { ControlChannel } from './media/control-channel.ts';
 import { CursorShapes } from './media/cursor.ts';
 import { greeting } from './media/greeting.ts';
 import { Peer } from './media/peer.ts';
@@ -72,7 +72,7 @@ export class BrowserStreamClient implements StreamClient {
   readonly #queueFollowers = new Set<(queueMs: number) => void>();
   readonly #socket: SignalingSocket;
   readonly #sender: InputSender;
-  readonly #control: ControlLink;
+  readonly #control: ControlChannel;
   readonly #picture: Picture;
   readonly #sound: Sound;
   readonly #cursor: CursorShapes;
@@ -112,7 +112,7 @@ export class BrowserStreamClient implements StreamClient {
       this.#driver.dispatch({ type: 'reachable', yes }),
     );
     this.#sender = new InputSender(environment, (seq, sentMs) => this.#meter.clicks.press(seq, sentMs));
-    this.#control = new ControlLink(environment, this.#sender);
+    this.#control = new ControlChannel(environment, this.#sender);
     this.#picture = new Picture(video, (frame) => this.#onFrame(frame));
     this.#sound = new Sound(video, this.#picture, (audio) => this.#emitter.emit('audio', audio));
     this.#cursor = new CursorShapes(surface, (shape) => this.#emitter.emit('pointer_shape', shape));

@@ -326,7 +326,7 @@ describe('an administrator', () => {
     const launcher = { name: 'Steam', library_provider: 'steam', managed_home: true };
     const body = { ...launcher, runtime_spec: { args: ['/usr/bin/true'] } };
     await ask('POST', '/v1/apps', body);
-    await open('/admin/library');
+    await open('/admin/discovery');
     await press('Give to me alone');
     // 1 person: grace.
     await dialog()

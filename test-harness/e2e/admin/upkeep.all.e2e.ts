@@ -153,7 +153,7 @@ describe('an administrator', () => {
   });
 
   test('sees why no home is searched', async () => {
-    await open('/admin/library');
+    await open('/admin/discovery');
     await shows('Switched off');
     await press('Search all homes now');
     await shows('Nothing was searched. Library discovery is switched off in the settings.');

@@ -308,7 +308,7 @@ async function fill(
     '/admin/images',
     '/admin/images/steam',
     '/admin/homes',
-    '/admin/library',
+    '/admin/discovery',
     `/admin/placement?app=${blender}&user=${people[0]}`,
     '/admin/jobs',
     '/admin/jobs/home.gc',

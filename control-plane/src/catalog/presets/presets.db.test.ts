@@ -38,7 +38,7 @@ describeDatabases('runtime presets', (databases) => {
     expect(answer.status, answer.text).toBe(201);
     return answer.body.app.id;
   };
-  const audit = async (id: string) => {
+  const activityOf = async (id: string) => {
     const rows = await loggedActivity(app, { target_id: id });
     return rows.map((row) => [row.action, row.target_type, row.actor_user_id, row.details]);
   };
@@ -79,7 +79,7 @@ describeDatabases('runtime presets', (databases) => {
         created_at: now,
         updated_at: now,
       });
-      expect(await audit(preset.id)).toEqual([
+      expect(await activityOf(preset.id)).toEqual([
         ['runtime_preset.create', 'runtime_preset', admin.id, { name: own }],
       ]);
     });
@@ -175,7 +175,7 @@ describeDatabases('runtime presets', (databases) => {
         200,
         { ...before, env: {}, network: 'bridge', updated_at: new Date(app.clock.nowMs()).toISOString() },
       ]);
-      expect((await audit(before.id)).at(-1)).toEqual([
+      expect((await activityOf(before.id)).at(-1)).toEqual([
         'runtime_preset.update',
         'runtime_preset',
         admin.id,
@@ -188,7 +188,7 @@ describeDatabases('runtime presets', (databases) => {
       await app.clock.pass(1_000);
       const answer = await patch(before.id, {});
       expect([answer.status, answer.body.runtime_preset]).toEqual([200, before]);
-      expect(await audit(before.id)).toHaveLength(1);
+      expect(await activityOf(before.id)).toHaveLength(1);
     });
 
     test('a name that is taken: 409; its own name is allowed', async () => {
@@ -230,7 +230,7 @@ describeDatabases('runtime presets', (databases) => {
       expect(cleared.status).toBe(200);
       expect((await remove(preset.id)).status).toBe(204);
       refused(await read(preset.id), 404, 'not_found');
-      expect((await audit(preset.id)).at(-1)).toEqual([
+      expect((await activityOf(preset.id)).at(-1)).toEqual([
         'runtime_preset.delete',
         'runtime_preset',
         admin.id,

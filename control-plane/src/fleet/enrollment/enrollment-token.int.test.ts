@@ -86,7 +86,7 @@ describeDatabases('enrollment', (databases) => {
     const second = await agent.connect();
     expect(second.host_id).toBe(first.host_id);
     expect(second.node_secret).toBeUndefined();
-    expect(world.audit.filter((entry) => entry.action === 'host.enroll')).toEqual([
+    expect(world.actions.filter((entry) => entry.action === 'host.enroll')).toEqual([
       {
         actorUserId: null,
         action: 'host.enroll',

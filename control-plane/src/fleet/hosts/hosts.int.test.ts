@@ -35,7 +35,7 @@ describeDatabases('hosts and enrollment tokens of administrators', (databases) =
   const read = async (id: string): Promise<HostItem> => (await world.call('GET', `/v1/hosts/${id}`)).body;
   /** The current time in the form of API answers. */
   const now = (laterMs = 0) => new Date(clock.nowMs() + laterMs).toISOString();
-  const actions = () => world.audit.filter((entry) => entry.actorUserId !== null);
+  const actions = () => world.actions.filter((entry) => entry.actorUserId !== null);
 
   test('the load of a host comes from its heartbeats, and is empty while it is disconnected', async () => {
     const [agent, id] = await connect('hosta', { capacity: gpuCapacity(1) });

@@ -134,10 +134,10 @@ describeDatabases('settings of a host', (databases) => {
       const [agent, id] = await connect();
       await set(id, { gop: 30 });
       await expect.poll(() => updates(agent)).toHaveLength(2);
-      world.audit.length = 0;
+      world.actions.length = 0;
       expect((await set(id, { gop: 30, slices: null })).status).toBe(200);
       expect(updates(agent)).toHaveLength(2);
-      expect(world.audit).toEqual([]);
+      expect(world.actions).toEqual([]);
     });
 
     test('the settings in effect are those that the agent then reports', async () => {
@@ -178,9 +178,9 @@ describeDatabases('settings of a host', (databases) => {
 
     test('the change is noted with its keys', async () => {
       const [, id] = await connect();
-      world.audit.length = 0;
+      world.actions.length = 0;
       await set(id, { slices: 4, gop: 30 });
-      expect(world.audit).toEqual([
+      expect(world.actions).toEqual([
         {
           actorUserId: ADMIN_ID,
           action: 'host.settings.update',
@@ -227,24 +227,24 @@ describeDatabases('settings of a host', (databases) => {
     test('with sessions on the host and no confirmation: 409 restart_required, nothing saved, sent or noted', async () => {
       const [agent, id] = await connect();
       world.handlers.live = 3;
-      world.audit.length = 0;
+      world.actions.length = 0;
       const refused = await set(id, { encoder: 'va', gop: 30 }, { restart_confirm: false });
       expect(refused).toMatchObject({
         status: 409,
         body: { error: { code: 'restart_required', live_sessions: 3 } },
       });
       expect((await read(id)).overrides).toEqual({});
-      expect([updates(agent).length, restarts(agent).length, world.audit]).toEqual([1, 0, []]);
+      expect([updates(agent).length, restarts(agent).length, world.actions]).toEqual([1, 0, []]);
     });
 
     test('confirmed, or with nothing running: saved, sent, restarted, and pending until the agent is back', async () => {
       const [agent, id] = await connect();
       world.handlers.live = 3;
-      world.audit.length = 0;
+      world.actions.length = 0;
       const answer = await set(id, { encoder: 'va' }, { restart_confirm: true });
       expect(answer).toMatchObject({ status: 200, body: { restart_triggered: true } });
       expect(agent.commands.map(({ type }) => type)).toEqual(['config_update', 'config_update', 'restart']);
-      expect(world.audit.map(({ details }) => details)).toEqual([
+      expect(world.actions.map(({ details }) => details)).toEqual([
         { keys: ['encoder'], restart_triggered: true },
       ]);
       expect((await read(id)).pending_restart).toBe(true);
@@ -275,11 +275,11 @@ describeDatabases('settings of a host', (databases) => {
     ] as const)('an agent that %s: 409 conflict, the settings stay saved', async (_name, prepare) => {
       const [agent, id] = await connect();
       await prepare(agent, id);
-      world.audit.length = 0;
+      world.actions.length = 0;
       const answer = await set(id, { encoder: 'va' });
       expect(answer).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
       expect(await read(id)).toMatchObject({ overrides: { encoder: 'va' }, pending_restart: false });
-      expect(world.audit.map(({ details }) => details)).toEqual([
+      expect(world.actions.map(({ details }) => details)).toEqual([
         { keys: ['encoder'], restart_triggered: false },
       ]);
     });
@@ -293,11 +293,11 @@ describeDatabases('settings of a host', (databases) => {
 
     test('tells the agent, is noted, and is pending until the agent is back', async () => {
       const [agent, id] = await connect();
-      world.audit.length = 0;
+      world.actions.length = 0;
       expect(await restart(id)).toMatchObject({ status: 200, body: { restart_triggered: true } });
       expect(restarts(agent)).toHaveLength(1);
       expect((await read(id)).pending_restart).toBe(true);
-      expect(world.audit.map(({ action, details }) => [action, details])).toEqual([
+      expect(world.actions.map(({ action, details }) => [action, details])).toEqual([
         ['host.restart', { confirmed: false, live_sessions: 0 }],
       ]);
       await expect.poll(async () => (await hostOf(id)).status).toBe('offline');
@@ -315,9 +315,9 @@ describeDatabases('settings of a host', (databases) => {
         });
       }
       expect(restarts(agent)).toEqual([]);
-      world.audit.length = 0;
+      world.actions.length = 0;
       expect((await restart(id, { confirm: true })).status).toBe(200);
-      expect(world.audit.map(({ details }) => details)).toEqual([{ confirmed: true, live_sessions: 2 }]);
+      expect(world.actions.map(({ details }) => details)).toEqual([{ confirmed: true, live_sessions: 2 }]);
     });
 
     test('of a host that is away: 409 conflict, before its sessions are counted', async () => {
@@ -330,10 +330,10 @@ describeDatabases('settings of a host', (databases) => {
     test('an agent that refuses: 409 conflict, and nothing is pending or noted', async () => {
       const [agent, id] = await connect();
       agent.behaviour.answer = () => ({ code: 'busy' });
-      world.audit.length = 0;
+      world.actions.length = 0;
       expect(await restart(id)).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
       expect((await read(id)).pending_restart).toBe(false);
-      expect(world.audit).toEqual([]);
+      expect(world.actions).toEqual([]);
     });
 
     test.each([

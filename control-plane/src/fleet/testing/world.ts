@@ -121,7 +121,7 @@ export interface FleetWorld {
   fleet: FleetService;
   platform: Platform;
   handlers: RecordingHandlers;
-  audit: RecordedAction[];
+  actions: RecordedAction[];
   /** Calls the API as the administrator, or as the given bearer ("user"; "" for no bearer). */
   call(
     method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
@@ -165,7 +165,7 @@ export async function openFleetWorld(
     SERVICE_ENROLLMENT_TOKEN: FIXED_TOKEN,
   });
   const database = await openDatabase(target, { logger });
-  const audit: RecordedAction[] = [];
+  const actions: RecordedAction[] = [];
   const writeBatch = new WriteBatch(database);
   const periodicWriter = new PeriodicWriter(clock, writeBatch);
   const platform: Platform = {
@@ -188,7 +188,7 @@ export async function openFleetWorld(
     },
     activity: {
       async record(actorUserId, action, targetId, details) {
-        audit.push({ actorUserId, action, targetType: ACTIVITY_ACTIONS[action], targetId, details });
+        actions.push({ actorUserId, action, targetType: ACTIVITY_ACTIONS[action], targetId, details });
       },
       async settled() {},
     },
@@ -235,7 +235,7 @@ export async function openFleetWorld(
     fleet,
     platform,
     handlers,
-    audit,
+    actions,
     async call(method, path, body, bearer = 'admin') {
       const answer = await server.fastify.inject({
         method,
@@ -284,7 +284,7 @@ export async function openFleetWorld(
         for (const id of ids) await tx.deleteFrom('hosts').where('id', '=', id).execute();
         await tx.deleteFrom('enrollment_tokens').execute();
       });
-      audit.length = 0;
+      actions.length = 0;
       Object.assign(handlers, new RecordingHandlers());
     },
     heartbeatsWritten: () => periodicWriter.flush(),

@@ -54,7 +54,7 @@ describeDatabases('captures of a running session', (databases) => {
       budget: { max_bytes: 262_144, max_ms: 10_000 },
       params: { lines: 200 },
     });
-    expect(await world.audit('session.capture')).toContainEqual({
+    expect(await world.activity('session.capture')).toContainEqual({
       target_id: id,
       actor_user_id: world.people.admin.id,
       details: { kind: 'log_tail', capture_id },
@@ -161,9 +161,9 @@ describeDatabases('captures of a running session', (databases) => {
       ['internal', 409, 'conflict'],
     ] as const)('the host says %s', async (code, status, refusal) => {
       agent.behaviour.answer = () => ({ code });
-      const before = (await world.audit('session.capture')).length;
+      const before = (await world.activity('session.capture')).length;
       expect(await refused({ kind: 'log_tail' })).toEqual([status, refusal]);
-      expect(await world.audit('session.capture')).toHaveLength(before);
+      expect(await world.activity('session.capture')).toHaveLength(before);
     });
 
     test('the host does not answer within 5 s; the capture may still arrive', async () => {
@@ -178,7 +178,7 @@ describeDatabases('captures of a running session', (databases) => {
       if (command?.type !== 'session_capture') throw new Error('no capture was ordered');
       agent.endCapture(command);
       expect(await arrived(command.capture_id)).toMatchObject({ kind: 'log_tail' });
-      expect((await world.audit('session.capture')).map(({ details }) => details)).toContainEqual({
+      expect((await world.activity('session.capture')).map(({ details }) => details)).toContainEqual({
         kind: 'log_tail',
         capture_id: command.capture_id,
       });

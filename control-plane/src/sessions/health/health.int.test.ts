@@ -135,7 +135,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     await eventually(() => (stops().length > 0 ? true : undefined), 'session_stop was sent');
     expect(stops()).toEqual(['unsustainable']);
     await expect
-      .poll(() => world.audit('session.failed'))
+      .poll(() => world.activity('session.failed'))
       .toMatchObject([
         {
           target_id: session.id,
@@ -159,7 +159,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     await expect.poll(() => agent.unseen).toBe(0);
     expect(await world.session(session.id)).toEqual({ ...failed, app_log_tail: 'last words' });
     expect(await world.slotsUsed(agent)).toBe(0);
-    await expect.poll(() => world.audit('session.failed')).toHaveLength(1);
+    await expect.poll(() => world.activity('session.failed')).toHaveLength(1);
     expect(stops().filter((reason) => reason === 'unsustainable')).toHaveLength(1);
   });
 
@@ -375,7 +375,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
       error_message: null,
     });
     expect(await world.session(session.id)).not.toHaveProperty('health_state');
-    expect(await world.audit('session.failed')).toEqual([]);
+    expect(await world.activity('session.failed')).toEqual([]);
   });
 
   test('a session that failed for another reason is failed, and says why', async () => {

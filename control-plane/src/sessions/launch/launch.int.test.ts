@@ -62,7 +62,7 @@ describeDatabases('launch', (databases) => {
       { type: 'session_start', session_id: session.id },
     ]);
     expect(await world.slotsUsed(agent)).toBe(1);
-    expect(await world.audit('session.launched')).toEqual([
+    expect(await world.activity('session.launched')).toEqual([
       {
         target_id: session.id,
         actor_user_id: world.people.alice.id,

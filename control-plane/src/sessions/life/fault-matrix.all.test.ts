@@ -191,9 +191,9 @@ describeDatabases('a host that fails at a step', (databases) => {
       agent.reportState(id, 'failed', { error: 'late' });
       await eventually(() => (agent.unseen === 0 ? true : undefined), 'the late reports were handled');
       expect(await world.slotsUsed(agent)).toBe(OTHERS);
-      expect((await world.audit('session.failed')).filter(({ target_id }) => target_id === id)).toHaveLength(
-        session.state === 'failed' ? 1 : 0,
-      );
+      expect(
+        (await world.activity('session.failed')).filter(({ target_id }) => target_id === id),
+      ).toHaveLength(session.state === 'failed' ? 1 : 0);
     });
   });
 });

@@ -61,11 +61,11 @@ describeDatabases('what a host reports of a state', (databases) => {
     await world.until(session.id, 'failed');
     await expect.poll(() => agent.unseen).toBe(0);
     await eventually(
-      async () => ((await world.audit('session.failed')).length > 0 ? true : undefined),
+      async () => ((await world.activity('session.failed')).length > 0 ? true : undefined),
       'audited',
     );
     await expect
-      .poll(() => world.audit('session.failed'))
+      .poll(() => world.activity('session.failed'))
       .toMatchObject([
         { details: { reason_source: 'agent', failure_code: 'app_crashed', reason: 'segfault' } },
       ]);

@@ -90,7 +90,7 @@ describeDatabases('the session machine, row by row', (databases) => {
       .filter((command) => command.type === 'session_stop')
       .filter(({ session_id }) => session_id === id);
   const failures = async (id: string) =>
-    (await world.audit('session.failed')).filter(({ target_id }) => target_id === id);
+    (await world.activity('session.failed')).filter(({ target_id }) => target_id === id);
 
   /** Creates a session of alice in this state, with its booked slot. */
   async function inState(state: SessionStateName): Promise<string> {

@@ -54,7 +54,7 @@ describeDatabases('a stop of sessions', (databases) => {
       expect((await world.call(world.people.admin, 'DELETE', `/v1/sessions/${session.id}`)).status).toBe(202);
       expect(await world.until(session.id, 'stopped')).toMatchObject({ end_reason: 'user_requested' });
       expect((await world.call(world.people.admin, 'DELETE', `/v1/sessions/${session.id}`)).status).toBe(200);
-      expect(await world.audit('session.stop')).toMatchObject([
+      expect(await world.activity('session.stop')).toMatchObject([
         { actor_user_id: world.people.admin.id, target_id: session.id, details: { already_terminal: false } },
         { details: { already_terminal: true } },
       ]);
@@ -64,7 +64,7 @@ describeDatabases('a stop of sessions', (databases) => {
       await world.host('hosta');
       const session = await world.running(world.people.alice, await world.app());
       await world.call(world.people.alice, 'DELETE', `/v1/sessions/${session.id}`);
-      expect(await world.audit('session.stop')).toEqual([]);
+      expect(await world.activity('session.stop')).toEqual([]);
     });
   });
 

@@ -35,7 +35,7 @@ describeDatabases('a command to a host', (databases) => {
       });
       expect(await world.slotsUsed(agent)).toBe(0);
       await expect
-        .poll(() => world.audit('session.failed'))
+        .poll(() => world.activity('session.failed'))
         .toMatchObject([
           {
             actor_user_id: null,

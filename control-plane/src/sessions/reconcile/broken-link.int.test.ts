@@ -145,7 +145,7 @@ describeDatabases('a session of a host', (databases) => {
           end_reason: 'host_lost',
         });
         expect(await world.slotsUsed(agent)).toBe(0);
-        await expect.poll(() => world.audit('session.failed')).toHaveLength(1);
+        await expect.poll(() => world.activity('session.failed')).toHaveLength(1);
       },
     );
 

@@ -73,7 +73,7 @@ describeDatabases('DELETE of a host', (databases) => {
     expect(await db().selectFrom('storage_homes').selectAll().execute()).toMatchObject([
       { user_id: world.people.alice.id, app_id: app, host_id: null, gc_after: world.clock.nowMs() },
     ]);
-    expect(await world.audit('host.delete')).toMatchObject([
+    expect(await world.activity('host.delete')).toMatchObject([
       { target_id: hostId, actor_user_id: world.people.admin.id, details: { node_name: 'hosta', homes: 1 } },
     ]);
   });

@@ -52,7 +52,7 @@ export interface SessionsWorld extends TestApp {
   /** Advances the time while these agents send heartbeats. */
   pass(ms: number, ...agents: FakeAgent[]): Promise<void>;
   /** Rows of the activity log with this action. */
-  audit(
+  activity(
     action: string,
   ): Promise<{ target_id: string | null; actor_user_id: string | null; details: unknown }[]>;
 }
@@ -187,7 +187,7 @@ export async function openSessionsWorld(
         await app.replicas?.settled();
       }
     },
-    async audit(action) {
+    async activity(action) {
       const rows = await loggedActivity(app, { action });
       return rows.map(({ target_id, actor_user_id, details }) => ({ target_id, actor_user_id, details }));
     },

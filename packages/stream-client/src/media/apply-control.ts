@@ -3,12 +3,12 @@ import type { AgentControl, ControlBye } from '@footlight/protocol/input';
 import type { Emitter } from '../events.ts';
 import type { ClipboardBridge } from '../input/clipboard.ts';
 import type { Controls } from '../input/controls.ts';
-import type { ControlLink } from './control-link.ts';
+import type { ControlChannel } from './control-channel.ts';
 import type { CursorShapes } from './cursor.ts';
 
 export interface ControlTargets {
   emitter: Emitter;
-  control: Pick<ControlLink, 'greeted'>;
+  control: Pick<ControlChannel, 'greeted'>;
   cursor: CursorShapes;
   clipboard: ClipboardBridge;
   controls: Controls;

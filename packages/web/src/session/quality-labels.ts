@@ -2,7 +2,7 @@ import type { Quality, QualityCause } from '@footlight/stream-client';
 import { localeTag, msg, t } from '../i18n/translate.ts';
 
 /** The word for a quality, untranslated. */
-export const QUALITY_WORDS: Readonly<Record<Quality['word'], string>> = {
+export const QUALITY_LABELS: Readonly<Record<Quality['word'], string>> = {
   excellent: msg('Excellent'),
   good: msg('Good'),
   poor: msg('Poor'),

@@ -55,7 +55,7 @@ export function thingOf(entry: Told, names: Names): Thing {
     case 'stream_profile':
       return { label: name ?? id ?? '', link: { to: '/admin/profiles' } };
     case 'library':
-      return { label: 'Discovery', link: { to: '/admin/library' } };
+      return { label: 'Discovery', link: { to: '/admin/discovery' } };
     case 'secret':
       return { label: id ?? 'a secret', link: { to: '/admin/settings' } };
     case 'invite':

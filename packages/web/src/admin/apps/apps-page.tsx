@@ -98,7 +98,7 @@ export function AppsPage() {
                   <StateChip tone="neutral">Disabled</StateChip>
                 )}
               </td>
-              <td>{KIND_WORDS[app.kind]}</td>
+              <td>{KIND_LABELS[app.kind]}</td>
               <td className={styles.nameCell}>
                 {runsAsLabel(app, apps.find((other) => other.id === app.parent_app_id)?.name)}
               </td>
@@ -116,4 +116,4 @@ export function AppsPage() {
   );
 }
 
-const KIND_WORDS = { game: 'Game', desktop: 'Desktop', launcher: 'Launcher' };
+const KIND_LABELS = { game: 'Game', desktop: 'Desktop', launcher: 'Launcher' };

@@ -21,9 +21,9 @@ const COLUMNS: readonly Column[] = [
   { label: 'Who' },
   { label: 'Given by' },
   { label: 'Since' },
-  { label: 'Act', kind: 'action' },
+  { label: 'Actions', kind: 'action' },
 ];
-export const GRANT_SOURCE_WORDS = {
+export const GRANT_SOURCE_LABELS = {
   admin: 'An administrator',
   provider: 'A library',
   migration: 'An earlier version',
@@ -80,7 +80,7 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
                   (item.subject_username ?? <span className={styles.mono}>{item.subject_id}</span>)
                 )}
               </td>
-              <td>{GRANT_SOURCE_WORDS[item.granted_by]}</td>
+              <td>{GRANT_SOURCE_LABELS[item.granted_by]}</td>
               <td>
                 <RelativeTime at={item.created_at} />
               </td>

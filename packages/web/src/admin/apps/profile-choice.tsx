@@ -4,7 +4,7 @@ import type { UseFormReturnType } from '@mantine/form';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import styles from '../frame/admin-pages.module.css';
-import { defaultOptions, VISIBILITY_WORDS } from '../profiles/profile-labels.ts';
+import { defaultOptions, VISIBILITY_LABELS } from '../profiles/profile-labels.ts';
 import type { AppForm } from './app-form-model.ts';
 import { policyChoices } from './profile-choice-labels.ts';
 
@@ -66,7 +66,7 @@ export function ProfileChoice(props: {
                 label={
                   profile.visibility === 'user'
                     ? profile.display_name
-                    : `${profile.display_name} (${VISIBILITY_WORDS[profile.visibility].toLowerCase()})`
+                    : `${profile.display_name} (${VISIBILITY_LABELS[profile.visibility].toLowerCase()})`
                 }
               />
             ))}

@@ -31,7 +31,7 @@ const COLUMNS: readonly Column[] = [
   { label: 'For host' },
   { label: 'Made', sort: 'made' },
   { label: 'Ends', sort: 'ends' },
-  { label: 'Act', kind: 'action' },
+  { label: 'Actions', kind: 'action' },
 ];
 const SORT_KEYS = {
   note: (token: EnrollmentToken) => token.note,

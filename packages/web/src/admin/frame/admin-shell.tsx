@@ -64,7 +64,7 @@ const GROUPS: readonly { label: string; entries: readonly Entry[] }[] = [
     label: 'Apps',
     entries: [
       { to: '/admin/apps', label: 'Apps', icon: IconAppWindow },
-      { to: '/admin/library', label: 'Discovery', icon: IconBooks },
+      { to: '/admin/discovery', label: 'Discovery', icon: IconBooks },
       { to: '/admin/presets', label: 'Presets', icon: IconTemplate },
       { to: '/admin/profiles', label: 'Profiles', icon: IconStack2, also: '/admin/new-profile' },
     ],

@@ -128,7 +128,7 @@ function LoadedImage({ image }: { image: CatalogImage }) {
             <>
               <dt>Games in it</dt>
               <dd>
-                Found by <Link to="/admin/library">discovery</Link>
+                Found by <Link to="/admin/discovery">discovery</Link>
               </dd>
             </>
           )}

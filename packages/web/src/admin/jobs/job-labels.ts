@@ -55,7 +55,7 @@ const RUN: Readonly<Record<JobRun['state'], readonly [Tone, string]>> = {
 /** The state of a run, for its chip. */
 export const runState = (state: JobRun['state']): readonly [Tone, string] => RUN[state];
 
-export const TRIGGER_WORDS: Readonly<Record<JobRun['trigger'], string>> = {
+export const TRIGGER_LABELS: Readonly<Record<JobRun['trigger'], string>> = {
   schedule: 'Its schedule',
   manual: 'An administrator',
   event: 'An event',

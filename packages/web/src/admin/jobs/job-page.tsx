@@ -32,7 +32,7 @@ const TARGET_COLUMNS: readonly Column[] = [
   { label: 'State' },
   { label: 'Last run' },
   { label: 'Next run' },
-  { label: 'Act', kind: 'action' },
+  { label: 'Actions', kind: 'action' },
 ];
 
 export type JobSearch = ListSearch<'host'>;

@@ -13,7 +13,7 @@ import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
 import { ShowMore, usePages } from '../frame/lists/paged-list.tsx';
 import { Section } from '../frame/page-head.tsx';
-import { resultLabel, runState, TRIGGER_WORDS } from './job-labels.ts';
+import { resultLabel, runState, TRIGGER_LABELS } from './job-labels.ts';
 
 const LIVE_MS = 2_000;
 const CALM_MS = 10_000;
@@ -102,7 +102,7 @@ export function JobRuns(props: {
                 <td className={styles.number}>
                   {run.duration_ms === null ? '' : millisecondsLabel(run.duration_ms)}
                 </td>
-                <td>{TRIGGER_WORDS[run.trigger]}</td>
+                <td>{TRIGGER_LABELS[run.trigger]}</td>
                 <td className={styles.wrapCell}>{resultLabel(run)}</td>
               </tr>
             );

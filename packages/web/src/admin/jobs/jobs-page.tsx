@@ -36,7 +36,7 @@ const COLUMNS: readonly Column[] = [
   { label: 'Schedule' },
   { label: 'Last run', sort: 'last' },
   { label: 'Next run', sort: 'next' },
-  { label: 'Act', kind: 'action' },
+  { label: 'Actions', kind: 'action' },
 ];
 const LISTED_COLUMNS: readonly Column[] = [
   { label: 'Work' },

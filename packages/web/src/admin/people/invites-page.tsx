@@ -37,7 +37,7 @@ const COLUMNS: readonly Column[] = [
   { label: 'Ends', sort: 'ends' },
   { label: 'Made by', sort: 'by' },
   { label: 'Made', sort: 'made' },
-  { label: 'Act', kind: 'action' },
+  { label: 'Actions', kind: 'action' },
 ];
 const STATES = [
   { value: 'pending', label: 'Open' },

@@ -10,7 +10,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { pickApps } from '../apps/app-lookup.ts';
-import { GRANT_SOURCE_WORDS } from '../apps/entitlements.tsx';
+import { GRANT_SOURCE_LABELS } from '../apps/entitlements.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { RevokedGrant } from '../frame/deletion/deletion-effects.tsx';
@@ -21,7 +21,7 @@ const COLUMNS: readonly Column[] = [
   { label: 'App' },
   { label: 'Given by' },
   { label: 'Since' },
-  { label: 'Act', kind: 'action' },
+  { label: 'Actions', kind: 'action' },
 ];
 
 /** An account's own entitlements, without those for everybody. */
@@ -78,7 +78,7 @@ export function PersonalApps({ user }: { user: Pick<AdminUser, 'id' | 'username'
                     {row.app_name}
                   </Link>
                 </td>
-                <td>{GRANT_SOURCE_WORDS[row.granted_by]}</td>
+                <td>{GRANT_SOURCE_LABELS[row.granted_by]}</td>
                 <td>
                   <RelativeTime at={row.created_at} />
                 </td>

@@ -2,7 +2,7 @@ import type { LaunchProfile } from '@footlight/protocol/rest';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { numberRule, textRule } from '../frame/bound-rules.ts';
 import { countLabel } from '../frame/quantity-labels.ts';
-import { ID_WORDS } from './profile-labels.ts';
+import { ID_MESSAGES } from './profile-labels.ts';
 
 /** A launch profile in form fields. */
 export interface LaunchProfileForm {
@@ -55,7 +55,7 @@ export function bodyOf(form: LaunchProfileForm) {
 
 /** The rule of each field: describes its error. The server checks the chain. */
 export const launchProfileRules = {
-  id: textRule(bounds.id, ID_WORDS),
+  id: textRule(bounds.id, ID_MESSAGES),
   display_name: textRule(bounds.display_name, { blank: 'Give it a name' }),
   sort_order: numberRule(bounds.sort_order),
   rungs: (value: string[]) => (value.length === 0 ? 'Add at least one rung, one of them H.264' : null),

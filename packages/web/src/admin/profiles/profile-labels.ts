@@ -2,19 +2,19 @@ import type { ChainWarning, LaunchProfile, StreamProfile } from '@footlight/prot
 import { countLabel } from '../frame/quantity-labels.ts';
 
 /** Error texts for an id that an administrator chooses. */
-export const ID_WORDS = {
+export const ID_MESSAGES = {
   blank: 'Choose an id',
   pattern: 'Another id: this one cannot be part of an address',
 };
 
-export const CODEC_WORDS = { h264: 'H.264', hevc: 'HEVC', av1: 'AV1' };
+export const CODEC_LABELS = { h264: 'H.264', hevc: 'HEVC', av1: 'AV1' };
 
 export const VISIBILITIES = [
   { value: 'user', label: 'People' },
   { value: 'debug', label: 'Administrators: debug' },
   { value: 'internal', label: 'Administrators: internal' },
 ];
-export const VISIBILITY_WORDS = { user: 'People', debug: 'Debug', internal: 'Internal' };
+export const VISIBILITY_LABELS = { user: 'People', debug: 'Debug', internal: 'Internal' };
 
 /** A readable bitrate. @param kbps kbit/s */
 export function bitrateLabel(kbps: number): string {
@@ -23,7 +23,7 @@ export function bitrateLabel(kbps: number): string {
 
 /** A rung's picture in one line. */
 export function rungLabel(rung: StreamProfile): string {
-  return `${CODEC_WORDS[rung.codec]}, ${rung.width} × ${rung.height}, ${rung.fps} FPS, ${bitrateLabel(rung.nominal_bitrate_kbps)}`;
+  return `${CODEC_LABELS[rung.codec]}, ${rung.width} × ${rung.height}, ${rung.fps} FPS, ${bitrateLabel(rung.nominal_bitrate_kbps)}`;
 }
 
 /** Where a launch profile is the default; null: nowhere. */
@@ -36,14 +36,14 @@ export function usesLabel(usedBy: LaunchProfile['used_by']): string | null {
   return parts.length === 0 ? null : parts.join(', ');
 }
 
-const WARNING_WORDS: Record<string, string> = {
+const WARNING_LABELS: Record<string, string> = {
   h264_floor_not_last: 'H.264 is not last',
   floor_not_least_demanding: 'H.264 asks more',
 };
 
 /** A warning about a chain as a short label; the server's sentence has the details. */
 export function warningLabel(warning: Pick<ChainWarning, 'message'> & { code: string }): string {
-  return WARNING_WORDS[warning.code] ?? 'Look at the chain';
+  return WARNING_LABELS[warning.code] ?? 'Look at the chain';
 }
 
 /**

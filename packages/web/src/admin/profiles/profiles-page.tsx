@@ -13,7 +13,7 @@ import { sortRows } from '../frame/lists/table-sort.ts';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead, Section } from '../frame/page-head.tsx';
 import { PolicyForm } from './policy-form.tsx';
-import { usesLabel, VISIBILITY_WORDS, warningLabel } from './profile-labels.ts';
+import { usesLabel, VISIBILITY_LABELS, warningLabel } from './profile-labels.ts';
 import { Rungs } from './rung-table.tsx';
 import { useLaunchProfiles, useProfilePolicy, useRungs } from './use-profiles.ts';
 
@@ -27,7 +27,7 @@ const COLUMNS: readonly Column[] = [
 
 const SORT_KEYS = {
   name: (profile: LaunchProfile) => profile.display_name,
-  for: (profile: LaunchProfile) => VISIBILITY_WORDS[profile.visibility],
+  for: (profile: LaunchProfile) => VISIBILITY_LABELS[profile.visibility],
 };
 
 /** Launch profiles, policy and rungs. */
@@ -104,7 +104,7 @@ function Row({ profile }: { profile: LaunchProfile }) {
           {profile.display_name}
         </Link>
       </td>
-      <td>{VISIBILITY_WORDS[profile.visibility]}</td>
+      <td>{VISIBILITY_LABELS[profile.visibility]}</td>
       <td>
         <ol className={styles.chain}>
           {profile.rungs.map(({ stream_profile: rung }) => (

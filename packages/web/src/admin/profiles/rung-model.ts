@@ -1,7 +1,7 @@
 import type { StreamProfile } from '@footlight/protocol/rest';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { numberRule, textRule } from '../frame/bound-rules.ts';
-import { ID_WORDS } from './profile-labels.ts';
+import { ID_MESSAGES } from './profile-labels.ts';
 
 /** A rung in form fields. A number is stored as text while a person edits it. */
 export type RungForm = {
@@ -53,7 +53,7 @@ const bounds = bodyBounds['streamProfiles.create'];
 
 /** The rule of each field: describes its error. */
 export const rungRules = {
-  id: textRule(bounds.id, ID_WORDS),
+  id: textRule(bounds.id, ID_MESSAGES),
   display_name: textRule(bounds.display_name, { blank: 'Give it a name' }),
   width: numberRule(bounds.width),
   height: numberRule(bounds.height),

@@ -15,7 +15,7 @@ import { sortRows } from '../frame/lists/table-sort.ts';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { Section } from '../frame/page-head.tsx';
 import { countLabel } from '../frame/quantity-labels.ts';
-import { bitrateLabel, CODEC_WORDS } from './profile-labels.ts';
+import { bitrateLabel, CODEC_LABELS } from './profile-labels.ts';
 import { RungDialog } from './rung-dialog.tsx';
 import { useRungs } from './use-profiles.ts';
 
@@ -28,13 +28,13 @@ const COLUMNS: readonly Column[] = [
   { label: 'Bitrate', sort: 'rate', kind: 'number' },
   { label: 'Used by', sort: 'chains' },
   { label: 'Sessions', sort: 'sessions', kind: 'number' },
-  { label: 'Act', kind: 'action' },
+  { label: 'Actions', kind: 'action' },
 ];
 
 const SORT_KEYS = {
   name: (rung: ListedStreamProfile) => rung.display_name,
   id: (rung: ListedStreamProfile) => rung.id,
-  codec: (rung: ListedStreamProfile) => CODEC_WORDS[rung.codec],
+  codec: (rung: ListedStreamProfile) => CODEC_LABELS[rung.codec],
   size: (rung: ListedStreamProfile) => rung.width * rung.height,
   fps: (rung: ListedStreamProfile) => rung.fps,
   rate: (rung: ListedStreamProfile) => rung.nominal_bitrate_kbps,
@@ -87,7 +87,7 @@ export function Rungs() {
                 </button>
               </td>
               <td className={`${styles.idCell} ${styles.mono} ${styles.dim}`}>{rung.id}</td>
-              <td>{CODEC_WORDS[rung.codec]}</td>
+              <td>{CODEC_LABELS[rung.codec]}</td>
               <td className={styles.number}>
                 {rung.width} × {rung.height}
               </td>

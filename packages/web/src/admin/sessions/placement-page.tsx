@@ -39,10 +39,10 @@ const COLUMNS: readonly Column[] = [
   { label: 'Free GPU memory', kind: 'number' },
   { label: 'Sessions', kind: 'number' },
 ];
-const CODEC_WORDS: Readonly<Record<string, string>> = { h264: 'H.264', h265: 'H.265', av1: 'AV1' };
+const CODEC_LABELS: Readonly<Record<string, string>> = { h264: 'H.264', h265: 'H.265', av1: 'AV1' };
 const CODECS = [
   { value: '', label: 'The best that both support' },
-  ...Object.entries(CODEC_WORDS).map(([value, label]) => ({ value, label })),
+  ...Object.entries(CODEC_LABELS).map(([value, label]) => ({ value, label })),
 ];
 const CLIENTS = [
   { value: 'browser', label: 'A browser' },
@@ -260,7 +260,7 @@ function Answer({ placement }: { placement: Placement }) {
           <span className={styles.findingText}>
             <strong>
               It would run on {first.node_name}, GPU {first.gpu_index}
-              {codec !== undefined && `, as ${CODEC_WORDS[codec] ?? codec}`}
+              {codec !== undefined && `, as ${CODEC_LABELS[codec] ?? codec}`}
             </strong>
           </span>
         </output>

@@ -20,7 +20,7 @@ const COLUMNS: readonly Column[] = [
   { label: 'Length', kind: 'number' },
   { label: 'Size', kind: 'number' },
   { label: 'Goes' },
-  { label: 'Act', kind: 'action' },
+  { label: 'Actions', kind: 'action' },
 ];
 
 /** Saves the last minute of a recorded session, and downloads saved recordings. */

@@ -22,12 +22,12 @@ const COLUMNS: readonly Column[] = [
   { label: 'Host', sort: 'host' },
   { label: 'Created', sort: 'created' },
   { label: 'Picture', kind: 'number', sort: 'picture' },
-  { label: 'Act', kind: 'action' },
+  { label: 'Actions', kind: 'action' },
 ];
 
 /** Columns for failed sessions: a column for the reason replaces state and picture, and there is no Stop button. */
 const FAILED_COLUMNS: readonly Column[] = [
-  ...COLUMNS.filter(({ label }) => !['State', 'Picture', 'Act'].includes(label)),
+  ...COLUMNS.filter(({ label }) => !['State', 'Picture', 'Actions'].includes(label)),
   { label: 'Why' },
 ];
 

@@ -31,7 +31,7 @@ const COLUMNS: readonly Column[] = [
   { label: 'Size', kind: 'number', sort: 'size' },
   { label: 'State' },
   { label: 'Last used', sort: 'used' },
-  { label: 'Act', kind: 'action' },
+  { label: 'Actions', kind: 'action' },
 ];
 const SORT_KEYS = {
   person: (home: StorageHome) => home.username,

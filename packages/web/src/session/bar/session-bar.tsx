@@ -24,7 +24,7 @@ import {
 } from '@tabler/icons-react';
 import { type ReactNode, useLayoutEffect, useRef } from 'react';
 import { msg, plural, t } from '../../i18n/translate.ts';
-import { causeLabel, QUALITY_WORDS } from '../quality-labels.ts';
+import { causeLabel, QUALITY_LABELS } from '../quality-labels.ts';
 import styles from '../session.module.css';
 import { nextLevel, type StatsLevel } from '../stats/stats-level.ts';
 import type { StreamView } from '../use-stream.ts';
@@ -111,32 +111,32 @@ export function SessionBar(props: {
         onBlur={() => holdFocus(false)}
       >
         <span className={styles.barName}>{props.name}</span>
-        <Act label={t('Back to the library; the app stays open')} onClick={props.onLeave}>
+        <BarButton label={t('Back to the library; the app stays open')} onClick={props.onLeave}>
           <IconArrowLeft size={20} />
-        </Act>
+        </BarButton>
         <button
           type="button"
           className={styles.quality}
           data-tip={reason || t('Show measurements')}
           aria-label={t('Quality {word}; show measurements', {
-            word: quality ? t(QUALITY_WORDS[quality.word]) : t('not measured yet'),
+            word: quality ? t(QUALITY_LABELS[quality.word]) : t('not measured yet'),
           })}
           onClick={() => props.onLevel(nextLevel(props.level))}
         >
-          <span className={styles.dot} data-word={quality?.word} aria-hidden="true" />
+          <span className={styles.dot} data-quality={quality?.word} aria-hidden="true" />
           <span className={styles.qualityWord}>
-            {quality ? t(QUALITY_WORDS[quality.word]) : t('Measuring')}
+            {quality ? t(QUALITY_LABELS[quality.word]) : t('Measuring')}
           </span>
           {reason !== '' && <span className={styles.qualityReason}>{reason}</span>}
         </button>
-        <Act
+        <BarButton
           label={muted ? t('Turn the sound on') : t('Turn the sound off')}
           disabled={audio?.available === false}
           onClick={() => (muted ? void client?.unmuteAudio() : client?.muteAudio())}
         >
           {muted ? <IconVolumeOff size={20} /> : <IconVolume size={20} />}
-        </Act>
-        <Act
+        </BarButton>
+        <BarButton
           label={
             layoutSign === null
               ? t('Type text or keys')
@@ -150,40 +150,40 @@ export function SessionBar(props: {
               {layoutSign}
             </span>
           )}
-        </Act>
+        </BarButton>
         {props.onType !== null && (
-          <Act label={t('The keyboard of this device')} onClick={props.onType}>
+          <BarButton label={t('The keyboard of this device')} onClick={props.onType}>
             <IconKeyboardShow size={20} />
-          </Act>
+          </BarButton>
         )}
         {props.onTouch !== null && (
-          <Act label={t('Touch and gamepad')} onClick={props.onTouch}>
+          <BarButton label={t('Touch and gamepad')} onClick={props.onTouch}>
             <IconHandFinger size={20} />
-          </Act>
+          </BarButton>
         )}
         {windows.length > 1 && (
-          <Act
+          <BarButton
             label={plural(windows.length, 'Switch to another window', 'Switch between {n} windows')}
             onClick={props.onWindows}
           >
             <IconAppWindow size={20} />
-          </Act>
+          </BarButton>
         )}
         {props.onFiles !== null && (
-          <Act label={t('Files')} onClick={props.onFiles}>
+          <BarButton label={t('Files')} onClick={props.onFiles}>
             <IconFolder size={20} />
-          </Act>
+          </BarButton>
         )}
-        <Act label={t('Change the app')} onClick={props.onSwap}>
+        <BarButton label={t('Change the app')} onClick={props.onSwap}>
           <IconArrowsExchange size={20} />
-        </Act>
-        <Act label={t('Relaunch with another quality')} onClick={props.onQuality}>
+        </BarButton>
+        <BarButton label={t('Relaunch with another quality')} onClick={props.onQuality}>
           <IconAdjustmentsHorizontal size={20} />
-        </Act>
+        </BarButton>
         {input?.pointer_lock_wanted && !input.pointer_locked && (
-          <Act label={t('Lock the pointer')} onClick={() => void client?.requestPointerLock()}>
+          <BarButton label={t('Lock the pointer')} onClick={() => void client?.requestPointerLock()}>
             <IconMouse size={20} />
-          </Act>
+          </BarButton>
         )}
         {input !== null && input.pads > 0 && (
           <span className={styles.pads} data-tip={padLabel(input.pads)}>
@@ -193,36 +193,36 @@ export function SessionBar(props: {
           </span>
         )}
         {props.microphone && (
-          <Act
+          <BarButton
             label={
               micOn ? t('Turn the microphone off') : t(MIC_REFUSALS[audio?.microphone ?? 'off'] ?? MIC_ON)
             }
             onClick={() => void client?.setMicrophone(!micOn)}
           >
             {micOn ? <IconMicrophone size={20} /> : <IconMicrophoneOff size={20} />}
-          </Act>
+          </BarButton>
         )}
-        <Act
+        <BarButton
           label={props.following ? t('Stop fitting the app to this window') : t('Fit the app to this window')}
           onClick={() => props.onFollow(!props.following)}
         >
           {props.following ? <IconAspectRatio size={20} /> : <IconAspectRatioOff size={20} />}
-        </Act>
+        </BarButton>
         {/* Some phone browsers can only show videos full screen. */}
         {document.fullscreenEnabled && (
-          <Act
+          <BarButton
             label={input?.fullscreen ? leaveLabel(input) : t('Full screen')}
             onClick={() => void client?.toggleFullscreen()}
           >
             {input?.fullscreen ? <IconMinimize size={20} /> : <IconMaximize size={20} />}
-          </Act>
+          </BarButton>
         )}
-        <Act label={t('Move this bar')} onClick={props.onPlace}>
+        <BarButton label={t('Move this bar')} onClick={props.onPlace}>
           <IconDots size={20} />
-        </Act>
-        <Act label={t('End {app}', { app: props.name })} danger onClick={props.onEnd}>
+        </BarButton>
+        <BarButton label={t('End {app}', { app: props.name })} danger onClick={props.onEnd}>
           <IconPlayerStop size={20} />
-        </Act>
+        </BarButton>
       </div>
     </div>
   );
@@ -249,7 +249,7 @@ function padLabel(pads: number): string {
   return plural(pads, 'A gamepad plays', '{n} gamepads play');
 }
 
-function Act(props: {
+function BarButton(props: {
   label: string;
   onClick: () => void;
   children: ReactNode;

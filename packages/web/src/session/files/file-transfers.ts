@@ -39,7 +39,7 @@ const AT_ONCE = 2;
 const BLOB_PART_BYTES = 8 * 1024 * 1024;
 const MIB = 1024 * 1024;
 
-export const FAILURE_WORDS: Readonly<Record<FileFailure, string>> = {
+export const FAILURE_LABELS: Readonly<Record<FileFailure, string>> = {
   not_found: msg('It is not there any more.'),
   not_allowed: msg('The host does not allow that.'),
   too_large: msg('It is larger than the host accepts.'),
@@ -142,7 +142,7 @@ export class FileTransfers {
     const id = this.#id();
     const name = path.slice(path.lastIndexOf('/') + 1);
     const job = this.#add({ id, kind: 'fetch', name, size, moved: 0, state: 'waiting', label: '' }, () => {
-      if (fileNames(path) === null) this.#fail(job, t(FAILURE_WORDS.not_allowed));
+      if (fileNames(path) === null) this.#fail(job, t(FAILURE_LABELS.not_allowed));
       else this.#write({ type: 'get', id, path });
     });
     let blob = new Blob();
@@ -157,7 +157,7 @@ export class FileTransfers {
       // Without this limit, a hostile host that never stops sending would fill the person's disk.
       if (job.view.moved + data.length > job.view.size) {
         this.#write({ type: 'cancel', id });
-        this.#fail(job, t(FAILURE_WORDS.io));
+        this.#fail(job, t(FAILURE_LABELS.io));
         return;
       }
       parts.push(data.slice());
@@ -344,13 +344,13 @@ export class FileTransfers {
  * person
  */
 function requirePath(path: string): void {
-  if (fileNames(path) === null) throw new Error(t(FAILURE_WORDS.not_allowed));
+  if (fileNames(path) === null) throw new Error(t(FAILURE_LABELS.not_allowed));
 }
 
 const LOST = msg('The connection was lost; the incomplete file was removed.');
 
 function labelOf(answer: AgentFiles | null): string {
-  return t(answer?.type === 'failed' ? FAILURE_WORDS[answer.code] : LOST);
+  return t(answer?.type === 'failed' ? FAILURE_LABELS[answer.code] : LOST);
 }
 
 /** "1.5 MB", in the person's number format. @param bytes never negative */

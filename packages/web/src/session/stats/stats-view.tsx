@@ -2,7 +2,7 @@ import type { DelaySplit, StreamStats } from '@footlight/stream-client';
 import { ActionIcon } from '@mantine/core';
 import { IconX } from '@tabler/icons-react';
 import { t } from '../../i18n/translate.ts';
-import { causeLabel, QUALITY_WORDS } from '../quality-labels.ts';
+import { causeLabel, QUALITY_LABELS } from '../quality-labels.ts';
 import { Graph } from './graph.tsx';
 import {
   clickToPhoton,
@@ -86,8 +86,8 @@ function Line(props: { history: readonly StreamStats[]; last: StreamStats; targe
   const split = newestSplit(history);
   return (
     <p className={styles.line} data-stream-overlay="">
-      <span className={styles.dot} data-word={quality.word} aria-hidden="true" />
-      <b>{t(QUALITY_WORDS[quality.word])}</b>
+      <span className={styles.dot} data-quality={quality.word} aria-hidden="true" />
+      <b>{t(QUALITY_LABELS[quality.word])}</b>
       {quality.cause !== null && !isAboutFrames && (
         <span className={styles.reason}>{causeLabel(quality.cause)}</span>
       )}

@@ -106,7 +106,7 @@ const COLUMNS: readonly Column[] = [
   { label: 'State' },
   { label: 'Time' },
   { label: 'Size', kind: 'number' },
-  { label: 'Act', kind: 'action' },
+  { label: 'Actions', kind: 'action' },
 ];
 
 /** Captures of a window whose results are among its events, newest first. */

@@ -27,7 +27,7 @@ const PING_FOLLOWED_MS = 125;
  * detached ⇄ attached (PING_BURST fast pings, then one each PING_INTERVAL_MS). Message numbers restart with each
  * connection. Owns the timer of the next ping, which attach() and dispose() free; connections belong to the client.
  */
-export class ControlLink {
+export class ControlChannel {
   #environment: Environment;
   #sender: InputSender;
   #peer: Peer | null = null;

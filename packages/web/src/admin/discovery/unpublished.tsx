@@ -12,14 +12,14 @@ import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
 import { Section } from '../frame/page-head.tsx';
-import { reasonLabel, tileOf } from './library-labels.ts';
+import { reasonLabel, tileOf } from './discovery-labels.ts';
 
 const COLUMNS: readonly Column[] = [
   { label: 'Title' },
   { label: 'Why not' },
   { label: 'People', kind: 'number' },
   { label: 'Last seen' },
-  { label: 'Act', kind: 'action' },
+  { label: 'Actions', kind: 'action' },
 ];
 /** Refresh interval, because a scan that ends may add titles. */
 const REFRESH_MS = 5_000;

@@ -25,7 +25,7 @@ const COLUMNS: readonly Column[] = [
   { label: 'Decision' },
   { label: 'Note' },
   { label: 'Since' },
-  { label: 'Act', kind: 'action' },
+  { label: 'Actions', kind: 'action' },
 ];
 const DECISIONS = [
   { value: 'ignore', label: 'Keep out: never a tile' },

@@ -20,8 +20,8 @@ import { PageHead, Section } from '../frame/page-head.tsx';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
 import { Whole } from '../frame/whole.tsx';
 import { nameOfUser, pickUsers } from '../people/user-lookup.ts';
+import { discoveryLabel, intervalLabel, scanLabel } from './discovery-labels.ts';
 import { LauncherAccess } from './launcher-access.tsx';
-import { discoveryLabel, intervalLabel, scanLabel } from './library-labels.ts';
 import { Rules } from './rules.tsx';
 import { Unpublished } from './unpublished.tsx';
 
@@ -43,10 +43,13 @@ const SCAN_COLUMNS: readonly Column[] = [
   { label: 'Trouble' },
 ];
 
-export type LibrarySearch = ListSearch<'app' | 'user'>;
+export type DiscoverySearch = ListSearch<'app' | 'user'>;
 
 /** Library discovery: its state, its scans, and rules about titles. */
-export function LibraryPage(props: { search: LibrarySearch; onSearch: (search: LibrarySearch) => void }) {
+export function DiscoveryPage(props: {
+  search: DiscoverySearch;
+  onSearch: (search: DiscoverySearch) => void;
+}) {
   usePageTitle('Discovery');
   const { search, onSearch } = props;
   const queryClient = useQueryClient();

@@ -2,11 +2,11 @@ import { type AgentHello, decodeInput } from '@footlight/protocol/input';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { browserEnvironment } from '../environment.ts';
 import { InputSender } from '../input/sender.ts';
-import { ControlLink } from './control-link.ts';
+import { ControlChannel } from './control-channel.ts';
 import type { Peer } from './peer.ts';
 
 let sender: InputSender;
-let link: ControlLink;
+let channel: ControlChannel;
 /** Times of the sent pings, ms after the connection. */
 let pings: number[];
 
@@ -31,7 +31,7 @@ function connect(readyState: string): { peer: Peer; motion: FakeChannel } {
   const channels = { motion, input: motion, control: motion };
   sender.attach(channels as unknown as Peer['channels']);
   const peer = { channels } as unknown as Peer;
-  link.attach(peer);
+  channel.attach(peer);
   return { peer, motion };
 }
 
@@ -40,7 +40,7 @@ beforeEach(() => {
   pings = [];
   const environment = browserEnvironment();
   sender = new InputSender(environment, () => undefined);
-  link = new ControlLink(environment, sender);
+  channel = new ControlChannel(environment, sender);
 });
 afterEach(() => vi.useRealTimers());
 
@@ -68,7 +68,7 @@ describe('pings', () => {
     connect('open');
     vi.advanceTimersByTime(1_600);
     expect(pings).toEqual(BURST);
-    link.attach(null);
+    channel.attach(null);
     vi.advanceTimersByTime(5_000);
     expect(pings).toHaveLength(8);
     expect(vi.getTimerCount()).toBe(0);
@@ -88,9 +88,9 @@ describe('the keyboard layout', () => {
     for (let connection = 0; connection < 2; connection++) {
       const { peer } = connect('open');
       const sent = sentBy(peer);
-      if (connection === 0) link.setLayout(de);
+      if (connection === 0) channel.setLayout(de);
       expect(sent).toEqual([]);
-      link.greeted(hello(['cursor', 'keyboard_layout']));
+      channel.greeted(hello(['cursor', 'keyboard_layout']));
       expect(sent).toEqual([{ type: 'keyboard_layout', ...de }]);
     }
   });
@@ -98,15 +98,15 @@ describe('the keyboard layout', () => {
   test('is never sent to an older host', () => {
     const { peer } = connect('open');
     const sent = sentBy(peer);
-    link.greeted(hello(['cursor']));
-    link.setLayout(de);
+    channel.greeted(hello(['cursor']));
+    channel.setLayout(de);
     expect(sent).toEqual([]);
   });
 
   test('is not sent without a choice', () => {
     const { peer } = connect('open');
     const sent = sentBy(peer);
-    link.greeted(hello(['keyboard_layout']));
+    channel.greeted(hello(['keyboard_layout']));
     expect(sent).toEqual([]);
   });
 });

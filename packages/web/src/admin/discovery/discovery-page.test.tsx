@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { app, entitlements } from '../../../test/fixtures.ts';
 import { type Answers, type Asked, answerBy, refusal, showPage } from '../../../test/show-page.tsx';
 import { launcher, libraryRules, libraryStatus, unpublished } from '../../../test/upkeep-fixtures.ts';
-import { intervalLabel, scanLabel } from './library-labels.ts';
-import { LibraryPage } from './library-page.tsx';
+import { intervalLabel, scanLabel } from './discovery-labels.ts';
+import { DiscoveryPage } from './discovery-page.tsx';
 import { titleProblem } from './rules.tsx';
 
 const tile = app(5, {
@@ -36,7 +36,7 @@ beforeEach(() => {
     }),
   };
   writes = answerBy(answers);
-  showPage(<LibraryPage search={{}} onSearch={() => undefined} />);
+  showPage(<DiscoveryPage search={{}} onSearch={() => undefined} />);
 });
 afterEach(() => {
   cleanup();
@@ -128,7 +128,7 @@ describe('who may use a launcher', () => {
     cleanup();
     const second = app(7, { name: 'Second', library_provider: 'steam' });
     answers['admin.apps.list'] = () => ({ items: [second, launcher], next_cursor: null });
-    showPage(<LibraryPage search={{ app: second.id }} onSearch={() => undefined} />);
+    showPage(<DiscoveryPage search={{ app: second.id }} onSearch={() => undefined} />);
     await screen.findByText('Titles of Second that people do not see');
     expect(screen.queryByRole('region', { name: 'Who may use Second' })).toBeNull();
   });
