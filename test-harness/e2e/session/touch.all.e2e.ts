@@ -276,6 +276,12 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
     await fingers.insert('c');
     await keys.getByRole('button', { name: 'Up' }).tap();
     await expect.poll(typed, { timeout: 20_000 }).toBe('\x03\x1b[A');
+    forget();
+    await keys.getByRole('button', { name: 'Function keys' }).tap();
+    await keys.getByRole('button', { name: 'F5', exact: true }).tap();
+    await expect.poll(typed, { timeout: 20_000 }).toBe('\x1b[15~');
+    await keys.getByRole('button', { name: 'Function keys' }).tap();
+    await keys.getByRole('button', { name: 'Up' }).waitFor();
     // A tap in the app must keep the keyboard open.
     forget();
     await fingers.tap(await at(0.5, 0.5));

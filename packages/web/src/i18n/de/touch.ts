@@ -28,6 +28,7 @@ export const touch: Table = {
   'More keys': 'Weitere Tasten',
   'Escape key': 'Escape-Taste',
   'Tab key': 'Tabulatortaste',
+  'Function keys': 'Funktionstasten',
   'Arrow left': 'Pfeil nach links',
   'Arrow down': 'Pfeil nach unten',
   'Arrow up': 'Pfeil nach oben',

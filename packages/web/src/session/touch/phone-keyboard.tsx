@@ -31,6 +31,16 @@ const HELD_KEYS = [
   ['Ctrl', 'ControlLeft'],
   ['Alt', 'AltLeft'],
 ] as const;
+/** Keys that the toolbar shows instead of KEYS while Fn is on: label and code. */
+const FUNCTION_KEYS: readonly (readonly [label: string, code: string])[] = [
+  ...Array.from({ length: 12 }, (_, n) => [`F${n + 1}`, `F${n + 1}`] as const),
+  ['Home', 'Home'],
+  ['End', 'End'],
+  ['PgUp', 'PageUp'],
+  ['PgDn', 'PageDown'],
+  ['Ins', 'Insert'],
+  ['Del', 'Delete'],
+];
 /** Keys of a hardware keyboard that type no text. */
 const OTHER_KEYS = /^(Arrow|Home$|End$|Page|Delete$|Insert$|Escape$|Tab$|F\d+$)/;
 
@@ -50,6 +60,7 @@ export function PhoneKeyboard(props: {
   const { client, theatre, typing, onTyping, type } = props;
   const field = useRef<HTMLTextAreaElement>(null);
   const [held, setHeld] = useState<readonly string[]>([]);
+  const [fn, setFn] = useState(false);
   const heldNow = useRef(held);
   heldNow.current = held;
   const layout = useRef(props.layout);
@@ -171,6 +182,10 @@ export function PhoneKeyboard(props: {
     };
   }, [theatre, typing]);
 
+  const pressKey = (code: string) => {
+    client.sendKeys([...held, code]);
+    setHeld([]);
+  };
   return (
     <>
       <textarea
@@ -204,19 +219,20 @@ export function PhoneKeyboard(props: {
               {label}
             </button>
           ))}
-          {KEYS.map(([label, code, name]) => (
-            <button
-              key={code}
-              type="button"
-              aria-label={t(name)}
-              onClick={() => {
-                client.sendKeys([...held, code]);
-                setHeld([]);
-              }}
-            >
-              {label}
-            </button>
-          ))}
+          <button type="button" aria-label={t('Function keys')} aria-pressed={fn} onClick={() => setFn(!fn)}>
+            Fn
+          </button>
+          {fn
+            ? FUNCTION_KEYS.map(([label, code]) => (
+                <button key={code} type="button" onClick={() => pressKey(code)}>
+                  {label}
+                </button>
+              ))
+            : KEYS.map(([label, code, name]) => (
+                <button key={code} type="button" aria-label={t(name)} onClick={() => pressKey(code)}>
+                  {label}
+                </button>
+              ))}
         </div>
       )}
     </>
