@@ -180,7 +180,7 @@ export class Supervisor {
     // A freeze is also possible for a failed session while its ring is kept, and an upload at any time.
     if (command.type === 'session_recording')
       return this.#deps.recorder.command(command, session !== undefined);
-    if (!isKnown(command)) return unknownCommand(command);
+    if (!needsLiveSession(command)) return unknownCommand(command);
     if (!session || session.isEnding) {
       return { ok: false, code: 'no_such_session', error: 'this host does not hold the session' };
     }
@@ -297,26 +297,21 @@ function heardAs(assign: SessionAssign, { audible }: ConsoleClaim): SessionAssig
   };
 }
 
-/** Whether a command is for an existing session: all commands except assignment and stop. */
-function isKnown(command: SessionCommand): command is Extract<
-  SessionCommand,
-  {
-    type:
-      | 'session_start'
-      | 'session_tune'
-      | 'session_swap_app'
-      | 'session_display_update'
-      | 'session_capture';
-  }
-> {
-  const { type } = command;
-  return (
-    type === 'session_start' ||
-    type === 'session_tune' ||
-    type === 'session_swap_app' ||
-    type === 'session_display_update' ||
-    type === 'session_capture'
-  );
+/**
+ * Commands that need a live session. Assignment, stop and recording are not listed, because they are also handled if
+ * the host does not hold the session.
+ */
+const LIVE_SESSION_COMMANDS = [
+  'session_start',
+  'session_tune',
+  'session_swap_app',
+  'session_display_update',
+  'session_capture',
+] as const;
+type LiveSessionCommand = Extract<SessionCommand, { type: (typeof LIVE_SESSION_COMMANDS)[number] }>;
+
+function needsLiveSession(command: SessionCommand): command is LiveSessionCommand {
+  return LIVE_SESSION_COMMANDS.some((type) => type === command.type);
 }
 
 /** The answer to commands of features that `register` does not list. */

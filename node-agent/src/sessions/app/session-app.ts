@@ -46,8 +46,9 @@ export class SessionApp {
   #screenAndSound: ScreenAndSound | null = null;
   #running: RunningApp | null = null;
   #launch: Promise<void> = Promise.resolve();
-  /** The running app's spec, followed by its catalog id. */
+  /** Spec of the running app. */
   #spec: AppSpec;
+  /** Catalog id of the running app. */
   #appId: string;
   readonly #environmentValues: Set<string>;
   /** HOME of the running app if it has no saved home. */
