@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { isTerminal, reservesSlots, type SessionStateName } from '@footlight/protocol';
+import { isTerminal, reservesSlots, type SessionStateName, sessionStates } from '@footlight/protocol';
 import type { FakeAgent } from '@footlight/test-harness';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { addSession, describeDatabases } from '../../testing/index.ts';
 import { eventually, openSessionsWorld, type SessionsWorld, slots } from '../testing/world.ts';
+import { LiveSessions } from './live.ts';
+import { createTransitions } from './transitions.ts';
 
 const S = 1_000;
 
@@ -197,6 +199,22 @@ describeDatabases('the session machine, row by row', (databases) => {
       expect(await world.slotsUsed(agent)).toBe(reservesSlots(to) ? 1 : 0);
       expect(await failures(id)).toEqual([]);
     });
+  });
+
+  test('an end by the control plane decides once about a session that has already ended', async () => {
+    const transitions = createTransitions(world.plane.platform, new LiveSessions(), {
+      launches: { changed: () => undefined },
+      onFailed: () => undefined,
+    });
+    const id = await inState('stopped');
+    let decisions = 0;
+    const count = async () => {
+      decisions += 1;
+    };
+    const end = { cause: 'host_lost', error: 'gone', failure_code: null } as const;
+    expect(await transitions.end(id, end, sessionStates, count)).toBe(false);
+    expect(decisions).toBe(1);
+    expect((await row(id)).state).toBe('stopped');
   });
 
   describe('no more reports arrive', () => {

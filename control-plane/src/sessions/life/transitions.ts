@@ -72,8 +72,17 @@ export interface Transitions {
    * @param mayComplete the agent may still have the command
    */
   rejectSwap(sessionId: string, target: string, mayComplete: boolean): Promise<void>;
-  /** Writes one step in the caller's transaction. @returns null when the row's state has changed since the decision */
+  /**
+   * Writes one step in the caller's transaction.
+   * @param opens whether viewers may attach from now on (`relay_ready`, which is never reset). Only a step that changes
+   *   state or text stores it
+   * @returns null when the row's state has changed since the decision
+   */
   applyStep(tx: Tx, row: LifeRow, step: Step, opens: boolean): Promise<Change | null>;
+  /**
+   * Ends a session because of the control plane, in the caller's transaction.
+   * @returns null when the session has already ended, or the row's state has changed since it was read
+   */
   applyEnd(tx: Tx, row: LifeRow, end: ControlEnd): Promise<Change | null>;
   /**
    * Updates live sessions, notifies followers, and records failures in the activity log. Call this after the commit.
@@ -214,8 +223,9 @@ export function createTransitions(
     async end(sessionId, end, when, guard) {
       const outcome = await decideUntilWritten(sessionId, async (tx, row) => {
         await guard?.(tx);
-        if (!when.includes(row.state)) return { change: null };
-        const change = await applyEnd(tx, row, end);
+        const ending = when.includes(row.state) ? decideControlEnd(row, end) : null;
+        if (ending === null) return { change: null };
+        const change = await applyEnding(tx, row, ending, 'control_plane');
         return change === null ? 'changed' : { change };
       });
       if (outcome === null || outcome === 'contended' || outcome.change === null) return false;
