@@ -137,7 +137,7 @@ describeDatabases('launch', (databases) => {
     expect((await world.launch(alice, randomUUID())).status).toBe(404);
   });
 
-  describe('rows of the admission, in their order', () => {
+  describe('a launch is refused, in the order of the checks', () => {
     test.each([
       ['no app_id', {}],
       ['a malformed app_id', { app_id: 'nope' }],
@@ -147,7 +147,7 @@ describeDatabases('launch', (databases) => {
       ['too many frames', { app_id: randomUUID(), stream: { fps: 241 } }],
       ['an unknown codec', { app_id: randomUUID(), stream: { codec: 'vp9' } }],
       ['a fraction', { app_id: randomUUID(), stream: { bitrate_kbps: 1.5 } }],
-    ])('1: %s is 400', async (_what, body) => {
+    ])('%s is 400', async (_what, body) => {
       const answer = await world.call(world.people.alice, 'POST', '/v1/sessions', { body });
       expect([answer.status, answer.body.error.code]).toEqual([400, 'validation_failed']);
     });
@@ -241,7 +241,7 @@ describeDatabases('launch', (databases) => {
         },
       ],
     ] as [string, (w: SessionsWorld) => Promise<void>][])(
-      '14: %s: 503 no_host_available',
+      '%s: 503 no_host_available',
       async (_what, arrange) => {
         await arrange(world);
         const answer = await world.launch(world.people.alice, await world.app());

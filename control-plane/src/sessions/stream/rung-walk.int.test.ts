@@ -79,22 +79,27 @@ describeDatabases(
     });
 
     test.each([
-      ['3: a height that was not measured', { min_decode_height: 2_160 }, { rtt_ms: 5 }, {}],
-      ['3: as many lines as it needs', { min_decode_height: 1_080 }, { max_decode_height: 1_080 }, {}],
+      ['decode_height: a height that was not measured', { min_decode_height: 2_160 }, { rtt_ms: 5 }, {}],
       [
-        '5: a host whose encoder is not known',
+        'decode_height: as many lines as it needs',
+        { min_decode_height: 1_080 },
+        { max_decode_height: 1_080 },
+        {},
+      ],
+      [
+        'hardware_encoder: a host whose encoder is not known',
         { hardware_encoder_required: true },
         null,
         { effective_settings: null },
       ],
       [
-        '6: a throughput that was not reported',
+        'encoder_throughput: a throughput that was not reported',
         { width: 3840, height: 2160 },
         null,
         { codec_throughput: null },
       ],
       [
-        '6: a throughput of 0',
+        'encoder_throughput: a throughput of 0',
         { width: 3840, height: 2160 },
         null,
         { codec_throughput: JSON.stringify({ h264: { max_pixel_rate_mpix_s: 0 } }) },

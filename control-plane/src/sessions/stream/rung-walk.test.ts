@@ -96,21 +96,31 @@ describe('the rung of a launch', () => {
   });
 
   test.each([
-    ['1: H.264 on a host that never reported', aRung('x'), host({ codecs: null }), client()],
-    ['2: H.264 needs no measurement', aRung('x'), host(), client({ probe: null })],
-    ['3: a height that was not measured', tall, host(), client()],
-    ['3: just enough lines', tall, host(), client({ probe: probe({ max_decode_height: 1080 }) })],
-    ['4: a failure in another codec', tall, host(), client({ failures: [failed('tall', 'av1')] })],
-    ['5: an encoder that is not known', hard, host({ encoder: null }), client()],
+    ['host_encoder: H.264 on a host that never reported', aRung('x'), host({ codecs: null }), client()],
+    ['client_decode: H.264 needs no measurement', aRung('x'), host(), client({ probe: null })],
+    ['decode_height: a height that was not measured', tall, host(), client()],
+    ['decode_height: just enough lines', tall, host(), client({ probe: probe({ max_decode_height: 1080 }) })],
     [
-      '6: just enough pixels',
+      'decode_history: a failure in another codec',
+      tall,
+      host(),
+      client({ failures: [failed('tall', 'av1')] }),
+    ],
+    ['hardware_encoder: an encoder that is not known', hard, host({ encoder: null }), client()],
+    [
+      'encoder_throughput: just enough pixels',
       big,
       host({ throughput: { h264: { max_pixel_rate_mpix_s: 124.416 } } }),
       client(),
     ],
-    ['6: a figure of 0 is none', big, host({ throughput: { h264: { max_pixel_rate_mpix_s: 0 } } }), client()],
     [
-      '6: a figure of another codec',
+      'encoder_throughput: a figure of 0 is none',
+      big,
+      host({ throughput: { h264: { max_pixel_rate_mpix_s: 0 } } }),
+      client(),
+    ],
+    [
+      'encoder_throughput: a figure of another codec',
       big,
       host({ throughput: { av1: { max_pixel_rate_mpix_s: 1 } } }),
       client(),
