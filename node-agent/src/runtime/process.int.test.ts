@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -9,13 +10,15 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { createLogger, type Logger, systemClock } from '@footlight/platform';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openHome } from '../sessions/home/home.ts';
 import { makeStateDir, RUNTIME_SESSION, startRuntimeApp } from '../testing/runtime-app.ts';
 import { commandOf } from '../testing/traces.ts';
-import { makeCgroup, removeCgroupDirs } from './cgroups.ts';
+import { enterCgroup, makeCgroup, removeCgroupDirs } from './cgroups.ts';
 import { listProcesses } from './proc-table.ts';
 import { APP_TMP_BYTES, findIsolation, type Isolation } from './process.ts';
+import { startChild } from './programs/child.ts';
 
 const USER = { uid: 71_610, gid: 71_610, groups: [] };
 const OTHER_SESSION = '7c1f6a64-5d0e-4b7d-9a53-0f6a7a1c2d3e';
@@ -66,10 +69,23 @@ print("done")
 /** Every program that runs, or could run, between the agent and the app. */
 const ON_THE_WAY = ['nsenter', 'setpriv', 'bwrap', 'sh', 'cat', 'prlimit', 'env', 'choom', 'dbus-daemon'];
 
+const PROBE = 'probe-of-the-tests';
+
 function canLimit(): boolean {
-  const group = makeCgroup('probe-of-the-tests', { memoryBytes: 64 * 1024 * 1024, cpus: 0 });
+  return groupsOf(PROBE).length > 0;
+}
+
+/** Directories of the control groups that an app of this name gets; empty: this machine does not permit groups. */
+function groupsOf(name: string): string[] {
+  const group = makeCgroup(PROBE, { memoryBytes: 64 * 1024 * 1024, cpus: 0 });
   removeCgroupDirs(group?.dirs ?? []);
-  return group !== null;
+  return (group?.dirs ?? []).map((dir) => dir.replace(PROBE, name));
+}
+
+/** A logger that keeps its lines. */
+function keptLog(): { logger: Logger; lines: { event: string; cgroups: string[] }[] } {
+  const lines: { event: string; cgroups: string[] }[] = [];
+  return { logger: createLogger('warn', { write: (line) => void lines.push(JSON.parse(line)) }), lines };
 }
 
 describe.each([
@@ -212,6 +228,50 @@ describe.each([
       const groups = app.logTail();
       await app.stop(0);
       expect(groups).toMatch(new RegExp(`^(\\d+:cpu[^:]*|0:):.*${RUNTIME_SESSION}$`, 'm'));
+    },
+  );
+
+  test.skipIf(!isRoot || !isolated || !canLimit())(
+    'and logs the control groups that still contain a process after its end',
+    async () => {
+      const groups = groupsOf(RUNTIME_SESSION);
+      const { logger, lines } = keptLog();
+      const options = { isolation, memoryMb: 64 };
+      const { app } = await startRuntimeApp({ stateDir, user: USER, args: ['sleep', '60'], options, logger });
+      const other = await startChild(['sleep', '60'], { env: { PATH: '/usr/bin:/bin' } });
+      try {
+        const procsFiles = groups.map((dir) => join(dir, 'cgroup.procs'));
+        enterCgroup(procsFiles, other.pid);
+        await app.stop(0);
+        expect(lines).toMatchObject([{ event: 'app.cgroup_left', cgroups: groups }]);
+      } finally {
+        other.signal('SIGKILL');
+        await other.exited;
+        await expect.poll(() => removeCgroupDirs(groups)).toEqual([]);
+      }
+    },
+  );
+
+  test.skipIf(!isRoot || !isolated || !canLimit())(
+    'whose processes do not end in time: the error names them, and its control groups are removed or logged',
+    async () => {
+      const groups = groupsOf(RUNTIME_SESSION);
+      const { logger, lines } = keptLog();
+      const clock = { ...systemClock };
+      const options = { isolation, memoryMb: 64 };
+      const args = ['sleep', '60'];
+      const { app } = await startRuntimeApp({ stateDir, user: USER, args, options, logger, clock });
+      // Every time limit expires before this process can see the end of a child.
+      clock.setTimeout = (run) => {
+        queueMicrotask(run);
+        return { cancel: () => undefined };
+      };
+      await expect(app.stop(0)).rejects.toThrow(/^the app does not end; its processes: \d+/);
+      clock.setTimeout = systemClock.setTimeout;
+      const logged = lines.flatMap(({ cgroups }) => cgroups);
+      expect(groups.filter((dir) => existsSync(dir) && !logged.includes(dir))).toEqual([]);
+      await app.exited;
+      await expect.poll(() => removeCgroupDirs(groups)).toEqual([]);
     },
   );
 

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type Clock, delay, within } from '@footlight/platform';
+import { type Clock, delay, type Logger, within } from '@footlight/platform';
 import type { AppSpec } from '@footlight/protocol/agent';
 import { PRODUCT_ROOT } from '../install-location.ts';
 import { makeCgroup, removeCgroupDirs, type SessionCgroup } from './cgroups.ts';
@@ -27,7 +27,7 @@ import {
   SESSION_VARIABLE,
   startVariable,
 } from './proc-table.ts';
-import { type Child, killUntilGone, sendSignal, startChild } from './programs/child.ts';
+import { type Child, killUntilGone, notEnded, sendSignal, startChild } from './programs/child.ts';
 import type { AppContext, AppExit, RunningApp, Runtime, SessionUser } from './runtime.ts';
 import {
   mountOptions,
@@ -66,6 +66,11 @@ export interface ProcessRuntimeOptions {
   cpus: number;
 }
 
+interface RuntimeDeps {
+  clock: Clock;
+  logger: Logger;
+}
+
 /**
  * Runs an app as a process of this host.
  *
@@ -81,13 +86,13 @@ export interface ProcessRuntimeOptions {
  */
 export class ProcessRuntime implements Runtime {
   readonly #options: ProcessRuntimeOptions;
-  readonly #clock: Clock;
+  readonly #deps: RuntimeDeps;
   readonly #networks: NetworkPool | null;
 
   /** @param networks null: all apps use the host's network */
-  constructor(options: ProcessRuntimeOptions, clock: Clock, networks: NetworkPool | null) {
+  constructor(options: ProcessRuntimeOptions, deps: RuntimeDeps, networks: NetworkPool | null) {
     this.#options = options;
-    this.#clock = clock;
+    this.#deps = deps;
     this.#networks = networks;
   }
 
@@ -96,7 +101,7 @@ export class ProcessRuntime implements Runtime {
 
   async openNetwork({ network }: AppSpec): Promise<AppNetwork | null> {
     if (this.#networks === null) return null;
-    return network === 'none' ? openClosedNetwork(this.#clock) : this.#networks.take();
+    return network === 'none' ? openClosedNetwork(this.#deps.clock) : this.#networks.take();
   }
 
   async start(app: AppSpec, context: AppContext): Promise<RunningApp> {
@@ -108,13 +113,14 @@ export class ProcessRuntime implements Runtime {
 
   async #startPlain(app: AppSpec, context: AppContext): Promise<RunningApp> {
     const { user } = context;
+    const { clock } = this.#deps;
     const env = appEnvironment(app, context, false);
     const log = new LogRing();
     // With a session user there is no bus: a bus refuses a user without a name, and only a mount namespace can give a
     // name to the session's user.
     const bus =
       user === null
-        ? await startSessionBus(context.dirs.run, this.#clock, async (argv, options) => {
+        ? await startSessionBus(context.dirs.run, clock, async (argv, options) => {
             const line = [...withEnvironment('/', env), ...argv];
             const child = await startChild(asSessionUser(null, line), options);
             return { child, pid: child.pid };
@@ -125,10 +131,10 @@ export class ProcessRuntime implements Runtime {
       const child = await startChild([...this.#limits(user), ...asSessionUser(user, line)], {
         env: launchEnvironment(context),
         cwd: '/',
-        clock: this.#clock,
+        clock,
         onOutput: (chunk) => log.add(chunk),
       });
-      return new PlainApp(child, log, context, bus, this.#clock);
+      return new PlainApp(child, log, context, bus, clock);
     } catch (error) {
       await bus?.stop();
       throw error;
@@ -137,7 +143,7 @@ export class ProcessRuntime implements Runtime {
 
   async #startIsolated(isolation: 'root' | 'user', app: AppSpec, context: AppContext): Promise<RunningApp> {
     const { network, user, instance, enter } = context;
-    const clock = this.#clock;
+    const { clock } = this.#deps;
     const log = new LogRing();
     const env = appEnvironment(app, context, true);
     const cgroup = makeCgroup(instance, {
@@ -181,12 +187,12 @@ export class ProcessRuntime implements Runtime {
         clock,
       );
       if (cgroup !== null) network?.countIn(cgroup.procsFiles);
-      return new IsolatedApp(sandboxed, room, log, { cgroup, network }, clock);
+      return new IsolatedApp(sandboxed, room, log, { cgroup, network }, this.#deps);
     } catch (error) {
       // Errors of the cleanup are ignored, because the caller needs the first error.
       if (room !== null) await endNamespace(room.child, clock).catch(() => undefined);
-      removeCgroupDirs(cgroup?.dirs ?? []);
-      await network?.close();
+      await network?.close().catch(() => undefined);
+      await removeCgroup(cgroup, this.#deps);
       throw error;
     }
   }
@@ -385,6 +391,7 @@ class IsolatedApp extends ChildApp {
   readonly #namespace: string | null;
   readonly #cgroup: SessionCgroup | null;
   readonly #network: AppNetwork | null;
+  readonly #deps: RuntimeDeps;
   readonly #socketWatch: SocketWatch | null;
 
   constructor(
@@ -392,9 +399,11 @@ class IsolatedApp extends ChildApp {
     room: Room,
     log: LogRing,
     { cgroup, network }: { cgroup: SessionCgroup | null; network: AppNetwork | null },
-    clock: Clock,
+    deps: RuntimeDeps,
   ) {
+    const { clock } = deps;
     super(child, log, () => empty, clock);
+    this.#deps = deps;
     this.#room = room;
     this.#first = pid;
     this.#namespace = pidNamespace(pid);
@@ -427,9 +436,13 @@ class IsolatedApp extends ChildApp {
       this.child.signal('SIGKILL');
       await this.child.exited;
     } finally {
-      await this.#network?.close();
+      try {
+        await this.#network?.close();
+      } finally {
+        await removeCgroup(this.#cgroup, this.#deps);
+      }
     }
-    await Promise.all([this.#removeCgroup(), this.readToEnd()]);
+    await this.readToEnd();
   }
 
   /** All processes of the app except process 1 of its sandbox, which ends last. */
@@ -440,16 +453,20 @@ class IsolatedApp extends ChildApp {
       .filter(({ pid }) => pid !== this.#first && pidNamespace(pid) === namespace)
       .map(({ pid }) => pid);
   }
+}
 
-  async #removeCgroup(): Promise<void> {
-    let left = this.#cgroup?.dirs ?? [];
-    // Repeated, because the kernel counts a reaped process as a member for a moment.
-    for (let attempt = 0; attempt < 20; attempt++) {
-      left = removeCgroupDirs(left);
-      if (left.length === 0) return;
-      await delay(this.clock, 10);
-    }
+/**
+ * Removes the control groups of an ended app. A group that still contains a process stays and is logged. The removal is
+ * tried again when the session's resources are freed.
+ */
+async function removeCgroup(cgroup: SessionCgroup | null, { clock, logger }: RuntimeDeps): Promise<void> {
+  let left = cgroup?.dirs ?? [];
+  // Repeated, because the kernel counts a reaped process as a member for a moment.
+  for (let attempt = 0; attempt < 20 && left.length > 0; attempt++) {
+    if (attempt > 0) await delay(clock, 10);
+    left = removeCgroupDirs(left);
   }
+  if (left.length > 0) logger.warn({ cgroups: left }, 'app.cgroup_left');
 }
 
 /** An app that leads a process group. */
@@ -471,12 +488,13 @@ class PlainApp extends ChildApp {
     }
     await this.#bus?.stop();
     // Also after a clean exit, because background processes may still run.
+    let left: number[] = [];
     const isGone = await killUntilGone(this.clock, () => {
-      const left = this.#all();
+      left = this.#all();
       for (const pid of left) sendSignal(pid, 'SIGKILL');
       return left.length === 0 && !this.child.alive;
     });
-    if (!isGone) throw new Error('the app does not end');
+    if (!isGone) throw notEnded(left.length === 0 ? [this.child.pid] : left);
     await this.readToEnd();
   }
 

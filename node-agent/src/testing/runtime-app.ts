@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '@footlight/platform';
+import { type Clock, type Logger, silentLogger, systemClock } from '@footlight/platform';
 import type { AppSpec } from '@footlight/protocol/agent';
 import { NetworkPool } from '../runtime/network/network-pool.ts';
 import { ProcessRuntime, type ProcessRuntimeOptions } from '../runtime/process.ts';
@@ -35,6 +35,9 @@ export interface RuntimeApp {
   spec?: Pick<AppSpec, 'network' | 'systempaths_unconfined'>;
   /** Home of the app; default: a new one in the session's directories. */
   home?: string;
+  /** Default: the system clock, and no log. */
+  clock?: Clock;
+  logger?: Logger;
   /** Called with the home's path before the app starts. */
   arrange?: (home: string) => void;
 }
@@ -50,7 +53,12 @@ export async function startRuntimeApp(app: RuntimeApp): Promise<{ app: RunningAp
   writeFileSync(displaySocket, '');
   const options = { isolation: 'root' as const, ownDirs: [], memoryMb: 0, pids: 0, cpus: 0, ...app.options };
   const networks = app.networks ?? new NetworkPool({ clock: systemClock, keep: false, mediaPorts: null });
-  const runtime = new ProcessRuntime(options, systemClock, options.isolation === 'root' ? networks : null);
+  const { clock = systemClock, logger = silentLogger() } = app;
+  const runtime = new ProcessRuntime(
+    options,
+    { clock, logger },
+    options.isolation === 'root' ? networks : null,
+  );
   const { args, env = {} } = app;
   const spec = { image: '', args, env, mounts: [], gpu: false, label: 'a test', ...app.spec };
   const running = await runtime.start(spec, {

@@ -32,6 +32,7 @@ export const LOG_EVENTS = [
   'agent.stop_failed',
   'agent.stopping',
   'agent.unexpected_error',
+  'app.cgroup_left',
   'app.network_closed',
   'app.network_lost',
   'app.not_ended',

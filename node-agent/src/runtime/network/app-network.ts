@@ -8,7 +8,14 @@ import { hostProgram, PATH } from '../confinement/command-line.ts';
 import { sharedPortsFilter } from '../confinement/seccomp.ts';
 import { HeldNamespace } from '../held-namespace.ts';
 import { childrenOf, familyOf, SESSION_VARIABLE } from '../proc-table.ts';
-import { type Child, type ChildExit, killUntilGone, sendSignal, startChild } from '../programs/child.ts';
+import {
+  type Child,
+  type ChildExit,
+  killUntilGone,
+  notEnded,
+  sendSignal,
+  startChild,
+} from '../programs/child.ts';
 import { openRoom, type Room, type Sandboxed, startSandboxed } from '../sandbox.ts';
 import { readSocketUse, type SocketUse } from './app-sockets.ts';
 import {
@@ -277,15 +284,16 @@ async function startPasta(room: Room, env: Record<string, string>, clock: Clock)
  * @throws when the namespace does not end
  */
 export async function endNamespace(child: Child, clock: Clock): Promise<void> {
+  let first: number[] = [];
   const kill = () => {
     if (!child.alive) return true;
     // It is enough to wait for process 1: it is reaped only when its whole namespace is empty, and bwrap waits for it.
-    const first = childrenOf(child.pid);
+    first = childrenOf(child.pid);
     for (const pid of first) sendSignal(pid, 'SIGKILL');
     if (first.length === 0) child.signal('SIGKILL');
     return false;
   };
-  if (!(await killUntilGone(clock, kill, child.exited))) throw new Error('the app does not end');
+  if (!(await killUntilGone(clock, kill, child.exited))) throw notEnded([child.pid, ...first]);
 }
 
 /** A zombie counts as ended, because it has no namespace. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startChild } from './child.ts';
+import { notEnded, startChild } from './child.ts';
 
 const FLOOD_BYTES = 4 * 1024 * 1024;
 /** The child writes to its output only after all its reports were read. */
@@ -33,4 +33,10 @@ test('a child that floods its reports is read at a limited rate, and waits', asy
     process.kill(-child.pid, 'SIGKILL');
     await child.exited;
   }
+});
+
+test('the error for an app that does not end names its processes, at most twenty', () => {
+  expect(notEnded([12, 13]).message).toBe('the app does not end; its processes: 12, 13');
+  const { message } = notEnded(Array.from({ length: 25 }, (_, pid) => pid));
+  expect(message).toMatch(/ 18, 19, and 5 more$/);
 });

@@ -172,6 +172,16 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
+/** Maximum ids in the error of an app that does not end. An app may have thousands of processes. */
+const MAX_NAMED_PROCESSES = 20;
+
+/** The error for an app with processes that SIGKILL does not end. */
+export function notEnded(pids: readonly number[]): Error {
+  const named = pids.slice(0, MAX_NAMED_PROCESSES).join(', ');
+  const more = pids.length - MAX_NAMED_PROCESSES;
+  return new Error(`the app does not end; its processes: ${named}${more > 0 ? `, and ${more} more` : ''}`);
+}
+
 /**
  * Sends SIGKILL in rounds until no process is left, for at most a second.
  * @param kill sends SIGKILL to the remaining processes, and returns whether no process was left
