@@ -226,7 +226,8 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
     async launch(caller, body) {
       const requestedAtMs = clock.nowMs();
       const booked = await launcher.launch(caller, body);
-      if (booked.token === null) throw new Error('what a person launches is streamed');
+      if (booked.token === null)
+        throw new Error(`session ${booked.row.id} has no signaling token, but a person's launch is streamed`);
       return { session: await begin(booked, caller.userId, requestedAtMs), token: booked.token };
     },
 

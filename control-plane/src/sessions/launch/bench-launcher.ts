@@ -57,7 +57,8 @@ export function createBenchLauncher(
           message: `${host.node_name} has no free encode slot on GPU ${gpuIndex}, or cannot encode there.`,
         });
       });
-    if (booked.token === null) throw new Error('a measurement is streamed');
+    if (booked.token === null)
+      throw new Error(`session ${booked.row.id} has no signaling token, but a measurement is streamed`);
     await deps.begin(booked, actorUserId);
     return { sessionId: booked.row.id, token: booked.token.token };
   };
