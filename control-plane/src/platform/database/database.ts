@@ -10,7 +10,6 @@ export type Executor = Kysely<Schema>;
 export const ADVISORY_LOCKS = {
   admin_claim: 7_301,
   boot: 7_302,
-  dispatch: 7_303,
   profiles: 7_304,
   last_admin: 7_305,
   library: 7_306,
@@ -35,7 +34,7 @@ export interface Database {
    *   for 5 s or is down, which HTTP answers with 503
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** Takes the named lock; it is released when the transaction ends. */
+  /** Takes the named lock, before the rows of any table; it is released when the transaction ends. */
   advisoryLock(tx: Tx, name: AdvisoryLockName): Promise<void>;
   /**
    * Number of connections to the server; waiting: callers that wait for a connection. null: SQLite has no connections.

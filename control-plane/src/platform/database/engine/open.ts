@@ -158,7 +158,8 @@ function openPostgres(url: string, logger: Logger, queried?: Meters['queried']):
     },
     connections: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     async advisoryLock(tx, name) {
-      await sql`select pg_advisory_xact_lock(${ADVISORY_LOCKS[name]})`.execute(tx);
+      // The key is part of the text, so that LockOrderGuard can distinguish the locks.
+      await sql`select pg_advisory_xact_lock(${sql.lit(ADVISORY_LOCKS[name])})`.execute(tx);
     },
     ping: () => ping(db),
     close: () => db.destroy(),

@@ -1,12 +1,16 @@
 /**
- * The lock order of tables, and a guard that refuses statements out of order. Two transactions that lock the same
+ * The lock order, and a guard that refuses statements out of order. Two transactions that lock the same
  * rows in different orders deadlock.
  * docs/database.md has the rules with reasons.
  */
 
-/** Tables in lock order. Rows of one table are locked by ascending id. */
+/** Entry of LOCK_ORDER for all names in ADVISORY_LOCKS. A transaction takes at most one of them. */
+const ADVISORY = 'advisory locks';
+
+/** Tables and the advisory locks, in lock order. Rows of one table are locked by ascending id. */
 export const LOCK_ORDER = [
   'leases',
+  ADVISORY,
   'users',
   'devices',
   'auth_tokens',
@@ -25,7 +29,7 @@ export const LOCK_ORDER = [
   'catalog_version',
 ] as const;
 
-const RANKS: ReadonlyMap<string, number> = new Map(LOCK_ORDER.map((table, rank) => [table, rank]));
+const RANKS: ReadonlyMap<string, number> = new Map(LOCK_ORDER.map((name, rank) => [name, rank]));
 
 /** Tables where one statement may change several rows; the transaction locks these rows by id first. */
 const BY_ID: ReadonlySet<string> = new Set([
@@ -40,6 +44,7 @@ const BY_ID: ReadonlySet<string> = new Set([
 
 const WRITE = /^(?:update|delete from) "(\w+)"/;
 const LOCKING_READ = /^select .*? from "(\w+)".*? for (?:no key update|update|share)$/;
+const ADVISORY_LOCK = /^select pg_advisory_xact_lock\(/;
 const ONE_ROW = /where \(?(?:"\w+"\.)?"id" (?:= \$|in \(\$\d+\))/;
 const SKIPS_LOCKED = / skip locked\b/;
 const ORDERED = / order by "?(?:\w+"?\."?)?id"? for /;
@@ -56,6 +61,8 @@ class OutOfLockOrder extends Error {
 export class LockOrderGuard {
   #inTransaction = false;
   #highest = -1;
+  /** Statement of the advisory lock that the transaction holds; null: none. */
+  #advisory: string | null = null;
   readonly #locked = new Set<string>();
   readonly #inOrder = new Set<string>();
 
@@ -66,30 +73,36 @@ export class LockOrderGuard {
     if (word === 'begin' || word === 'commit' || word === 'rollback') {
       this.#inTransaction = word === 'begin';
       this.#highest = -1;
+      this.#advisory = null;
       this.#locked.clear();
       this.#inOrder.clear();
       return;
     }
     const write = WRITE.exec(text);
-    const table = (write ?? LOCKING_READ.exec(text))?.[1];
-    const rank = table === undefined ? undefined : RANKS.get(table);
-    if (table === undefined || rank === undefined) return;
+    const locked = ADVISORY_LOCK.test(text) ? ADVISORY : (write ?? LOCKING_READ.exec(text))?.[1];
+    const rank = locked === undefined ? undefined : RANKS.get(locked);
+    if (locked === undefined || rank === undefined) return;
     // `skip locked` never waits, so it is allowed anywhere.
     if (!SKIPS_LOCKED.test(text)) {
-      if (rank < this.#highest && !this.#locked.has(table))
-        throw new OutOfLockOrder(`${table} is locked after ${LOCK_ORDER[this.#highest]}`, text);
+      if (rank < this.#highest && !this.#locked.has(locked))
+        throw new OutOfLockOrder(`locked after ${LOCK_ORDER[this.#highest]}: ${locked}`, text);
+      if (locked === ADVISORY) {
+        if (this.#advisory !== null && this.#advisory !== text)
+          throw new OutOfLockOrder('a second advisory lock is taken', text);
+        this.#advisory = text;
+      }
       if (
         this.#inTransaction &&
         write !== null &&
-        BY_ID.has(table) &&
+        BY_ID.has(locked) &&
         !ONE_ROW.test(text) &&
-        !this.#inOrder.has(table)
+        !this.#inOrder.has(locked)
       )
-        throw new OutOfLockOrder(`rows of ${table} are changed that were not locked by id before`, text);
+        throw new OutOfLockOrder(`rows of ${locked} are changed that were not locked by id before`, text);
       this.#highest = Math.max(this.#highest, rank);
-      if (write === null && ORDERED.test(text)) this.#inOrder.add(table);
+      if (write === null && ORDERED.test(text)) this.#inOrder.add(locked);
     }
-    if (this.#inTransaction) this.#locked.add(table);
+    if (this.#inTransaction) this.#locked.add(locked);
     else this.#highest = -1;
   }
 }
