@@ -8,10 +8,15 @@ const ANSWER_LIMIT_MS = 180_000;
 
 /** Thrown if the answer is not a success; the message is the service's sentence. */
 export class Refused extends Error {
-  /** @param {number} status @param {string} message */
-  constructor(status, message) {
+  /**
+   * @param {number} status
+   * @param {string} message
+   * @param {string | null} [runId] the run that prevents another one; null: the service named none
+   */
+  constructor(status, message, runId = null) {
     super(message);
     this.status = status;
+    this.runId = runId;
   }
 }
 
@@ -63,7 +68,10 @@ export function apiClient(base) {
             const status = answer.statusCode ?? 0;
             const said = parsed(Buffer.concat(parts).toString('utf8'));
             if (status < 300) resolve(said);
-            else reject(new Refused(status, said?.error?.message ?? `${method} ${path}: ${status}`));
+            else {
+              const { message, run_id } = said?.error ?? {};
+              reject(new Refused(status, message ?? `${method} ${path}: ${status}`, run_id));
+            }
           });
         },
       );

@@ -8,13 +8,11 @@ import { placesFor } from '../bring-up/places.mjs';
 import { apiClient, Refused } from './api.mjs';
 import { readOptions, usage } from './options.mjs';
 import { fits, readRecord, removeRecord, writeRecord } from './record.mjs';
+import { endSessions, finalize, startRun, untilEnded } from './runs.mjs';
 import { duration, nextCell, passes, remainingMs, slowest } from './sweep.mjs';
 import { curveTable, slotsAdvice, verdictTable } from './table.mjs';
 
 const say = (/** @type {string} */ line = '') => process.stdout.write(`${line}\n`);
-/** Interval and time limit for polling a session that ends. The host ends it within 3 s after the command. */
-const ENDED_EVERY_MS = 250;
-const ENDED_LIMIT_MS = 30_000;
 
 const stop = new AbortController();
 
@@ -102,6 +100,8 @@ async function certifySweep(api, base, host, options, url) {
     const began = performance.now();
     const place = `[${cells.indexOf(cell) + 1}/${cells.length}]`;
     const what = `${cell.stream_profile_id} at ${cell.bitrate_kbps} kbit/s`;
+    /** @type {string | null} */
+    let finalized = null;
     try {
       if (record.under_way === null) {
         const { gpu_index, encoder } = record;
@@ -114,19 +114,21 @@ async function certifySweep(api, base, host, options, url) {
       const { session_id, began_ms } = record.under_way;
       await dwell(options.dwellMs - Math.max(0, Date.now() - began_ms));
       if (stop.signal.aborted) {
-        await endSession(api, session_id);
+        await endSessions(api, [session_id]);
         record.under_way = null;
         break;
       }
       record.under_way = null;
+      finalized = session_id;
       cell.outcome = { kind: 'verdict', ...(await finalize(api, base, session_id)) };
-      took_ms.push(performance.now() - began);
     } catch (error) {
       if (!(error instanceof Refused) || error.status === 401) throw error;
       record.under_way = null;
       cell.outcome = { kind: 'refused', why: error.message };
     }
     save();
+    if (finalized !== null) await untilEnded(api, finalized);
+    if (cell.outcome?.kind === 'verdict') took_ms.push(performance.now() - began);
     const { verdict, why } = cell.outcome ?? {};
     const left = remainingMs(cells, options.dwellMs, took_ms);
     say(
@@ -168,7 +170,7 @@ async function resume(api, base, file, asked) {
     if (error instanceof Refused && error.status === 404) return null;
     throw error;
   });
-  if (run?.status !== 'running') record.run_id = (await startRun(api, base, asked)).run_id;
+  if (run?.status !== 'running') record.run_id = (await startRun(api, base, asked, say)).run_id;
   return record;
 }
 
@@ -179,7 +181,7 @@ async function resume(api, base, file, asked) {
  * @returns {Promise<import('./record.mjs').SweepRecord>}
  */
 async function plan(api, base, asked) {
-  const { run_id, encoder, cells } = await startRun(api, base, asked);
+  const { run_id, encoder, cells } = await startRun(api, base, asked, say);
   return {
     version: 1,
     ...asked,
@@ -189,22 +191,6 @@ async function plan(api, base, asked) {
     took_ms: [],
     under_way: null,
   };
-}
-
-/** @param {import('./api.mjs').Api} api @param {string} base @param {Parameters<typeof fits>[1]} asked */
-async function startRun(api, base, { gpu_index, encoder, profiles, bitrates_kbps }) {
-  const wanted = { gpu_index, profiles, bitrates_kbps, ...(encoder !== null && { encoder }) };
-  try {
-    return await api.ask('POST', `${base}/runs`, wanted);
-  } catch (error) {
-    const other = error instanceof Refused && /under way: ([0-9a-f-]{36})/.exec(error.message)?.[1];
-    if (!other) throw error;
-    // Without its record, the run cannot be continued. It must be completed, because it would block other runs for two
-    // hours.
-    say(`The earlier run ${other} of this host was not completed; it is completed first.`);
-    await api.ask('POST', `${base}/runs/${other}/complete`);
-    return api.ask('POST', `${base}/runs`, wanted);
-  }
 }
 
 /**
@@ -250,6 +236,7 @@ async function certifyConcurrency(api, base, host, { profiles, bitrates, gpu, en
       if (stop.signal.aborted) break;
       for (const id of [...open]) {
         verdicts.push(await finalize(api, base, id));
+        await untilEnded(api, id);
         open.splice(open.indexOf(id), 1);
       }
     } catch (error) {
@@ -257,7 +244,7 @@ async function certifyConcurrency(api, base, host, { profiles, bitrates, gpu, en
       say(`${n} at once: ${error.message}`);
       break;
     } finally {
-      for (const id of open) await endSession(api, id);
+      await endSessions(api, open);
     }
     const point = slowest(verdicts);
     curve.push(point);
@@ -277,39 +264,6 @@ async function certifyConcurrency(api, base, host, { profiles, bitrates, gpu, en
   await api.ask('PUT', `${base}/concurrency`, filed);
   say(`\n${curveTable(curve, 1000 / fps)}\n\n${slotsAdvice(sessions, gpu, isWhole)}`);
   return true;
-}
-
-/**
- * Finalizes a cell and waits until its session has ended.
- * @param {import('./api.mjs').Api} api @param {string} base
- * @param {string} sessionId
- */
-async function finalize(api, base, sessionId) {
-  try {
-    const { session_id: _, ...derived } = await api.ask('POST', `${base}/cells/${sessionId}/finalize`);
-    return derived;
-  } finally {
-    await ended(api, sessionId);
-  }
-}
-
-/** @param {import('./api.mjs').Api} api @param {string} sessionId */
-async function endSession(api, sessionId) {
-  await api.ask('DELETE', `/v1/sessions/${sessionId}`).catch(() => undefined);
-  await ended(api, sessionId);
-}
-
-/**
- * Waits until a session has ended, so that it does not slow down the next one.
- * @param {import('./api.mjs').Api} api
- * @param {string} sessionId
- */
-async function ended(api, sessionId) {
-  for (let waitedMs = 0; waitedMs < ENDED_LIMIT_MS; waitedMs += ENDED_EVERY_MS) {
-    const answer = await api.ask('GET', `/v1/sessions/${sessionId}`).catch(() => null);
-    if (answer === null || ['stopped', 'failed'].includes(answer.session.state)) return;
-    await sleep(ENDED_EVERY_MS);
-  }
 }
 
 /** Waits; ends early when the command is interrupted. @param {number} ms */

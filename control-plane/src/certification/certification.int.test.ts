@@ -384,7 +384,7 @@ describeDatabases('encoder certification', (databases) => {
   test('one run of a host at a time; a completed one makes room, and stays completed', async () => {
     const { run_id } = (await ask('POST', `${base}/runs`)).body;
     const second = await ask('POST', `${base}/runs`);
-    expect([second.status, second.body.error.message]).toEqual([409, expect.stringContaining(run_id)]);
+    expect([second.status, second.body.error]).toMatchObject([409, { code: 'conflict', run_id }]);
     const completed = await ask('POST', `${base}/runs/${run_id}/complete`);
     expect(completed.body).toMatchObject({ run_id, status: 'completed', error_message: null });
     await world.clock.pass(SECOND_MS);

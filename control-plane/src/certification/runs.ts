@@ -116,7 +116,8 @@ export function createRuns(platform: Platform, fleet: Pick<FleetService, 'links'
         if (!isUniqueViolation(error)) throw error;
         const running = await findRunningRun(db, hostId);
         throw new ApiError('conflict', {
-          message: `Another run of ${host.node_name} is under way${running === undefined ? '' : `: ${running.id}`}.`,
+          message: `Another run of ${host.node_name} is under way.`,
+          ...(running !== undefined && { run_id: running.id }),
         });
       }
       await activity.record(actorUserId, 'certification.run', hostId, {

@@ -10,6 +10,8 @@ export interface ErrorExtras {
   session_id?: string;
   live_sessions?: number;
   derived_tiles?: { id: string; name: string }[];
+  /** The conflicting certification run, if known. */
+  run_id?: string;
   /** Value of the Retry-After header, whole seconds. */
   retryAfterSecs?: number;
   headers?: Record<string, string>;
@@ -33,7 +35,7 @@ export class ApiError extends Error {
 
   /** The JSON body of the answer. */
   envelope(): ErrorEnvelope {
-    const { session_id, live_sessions, derived_tiles } = this.extras;
+    const { session_id, live_sessions, derived_tiles, run_id } = this.extras;
     return {
       error: {
         code: this.code,
@@ -41,6 +43,7 @@ export class ApiError extends Error {
         ...(session_id !== undefined && { session_id }),
         ...(live_sessions !== undefined && { live_sessions }),
         ...(derived_tiles !== undefined && { derived_tiles }),
+        ...(run_id !== undefined && { run_id }),
       },
       ...this.extras.siblings,
     };

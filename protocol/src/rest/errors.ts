@@ -71,7 +71,7 @@ export type DerivedTile = z.output<typeof derivedTile>;
 /**
  * The body of every refusal. Additional members are inside `error`, and only with their code: `live_sessions` (their
  * number) with restart_required, `session_id` with home_in_use if the holder is known, `derived_tiles` with the
- * conflict of an app deletion. The version strings next to `error` are present only with client_too_old.
+ * conflict of an app deletion, `run_id` with the conflict of a certification run if the other run is known. The version strings next to `error` are present only with client_too_old.
  */
 export const errorEnvelope = z
   .object({
@@ -90,6 +90,12 @@ export const errorEnvelope = z
           .array(derivedTile)
           .optional()
           .describe('With the conflict of deleting an app: the apps that would go with it.'),
+        run_id: z
+          .string()
+          .optional()
+          .describe(
+            'With the conflict of a certification run: the run that has not ended, where it is known.',
+          ),
       })
       .describe('The refusal.'),
     min_client_version: z

@@ -304,7 +304,7 @@ export const certificationOperations = {
     responses: { 201: plannedRun },
     refusals: {
       not_found: NO_HOST,
-      conflict: 'The host is not online, or another run of it is under way.',
+      conflict: 'The host is not online, or another run of it is under way; `error.run_id` names that run.',
     },
     example: {
       params: byHost,
