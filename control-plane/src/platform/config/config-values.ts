@@ -87,10 +87,10 @@ function parseServer(text: string): URL | null {
 }
 
 /** @returns null: the entry is not a registry, or uses http for another machine */
-function parseRegistryHost(entry: string): RegistryHost | null {
+function parseRegistryHost(entry: string): Omit<RegistryHost, 'isNamed'> | null {
   const url = parseServer(entry.includes('://') ? entry : `https://${entry}`);
   if (url === null || (url.pathname !== '/' && url.pathname !== '')) return null;
-  return { scheme: url.protocol === 'http:' ? 'http' : 'https', host: url.host, isNamed: true };
+  return { scheme: url.protocol === 'http:' ? 'http' : 'https', host: url.host };
 }
 
 /** A schema that parses the text of a variable. Its error message names the expected form. */
@@ -286,17 +286,15 @@ export const previousSecretKeys = reading(
   },
 );
 
-export const fileServer = reading(
-  'an https address, or an http address of this machine',
-  (text): FileServer | null => {
-    const url = parseServer(text);
-    return url === null ? null : { url: `${url.origin}${url.pathname.replace(/\/+$/, '')}`, isNamed: true };
-  },
-);
+/** URL of a FileServer. */
+export const fileServer = reading('an https address, or an http address of this machine', (text) => {
+  const url = parseServer(text);
+  return url === null ? null : `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+});
 
 export const registryHosts = reading(
   'a comma list of registries such as ghcr.io or http://127.0.0.1:5000, http for this machine only',
-  (text): RegistryHost[] | null => {
+  (text) => {
     const entries = commaList(text).map(parseRegistryHost);
     const known = entries.filter((entry) => entry !== null);
     return known.length === entries.length ? known : null;

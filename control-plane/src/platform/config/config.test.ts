@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { ConfigError, loadConfig, readConfig } from './config.ts';
+import { type Config, ConfigError, loadConfig, readConfig } from './config.ts';
 import { parseDuration, parseListenAddress } from './config-values.ts';
 import { SECRET_VARIABLES, VARIABLES, type VariableName } from './variables.ts';
 
@@ -534,6 +534,52 @@ describe('configuration from the environment', () => {
       source: 'unset',
     });
     expect(lines.find(({ name }) => name === 'DATABASE_URL')?.value).toContain('db.example');
+  });
+
+  /** Whether the operator named a server is the only fact that differs if its default is set. */
+  const withoutNamed = (config: Config) => ({
+    ...config,
+    images: {
+      ...config.images,
+      base: config.images.base.url,
+      registryHosts: config.images.registryHosts.map(({ scheme, host }) => `${scheme}://${host}`),
+    },
+  });
+  const defaults = readConfig({}).lines.filter(({ source }) => source === 'default');
+
+  test.each(defaults)(
+    'the printed default of $name, set as a variable, gives the same configuration',
+    ({ name, value }) => {
+      expect(withoutNamed(loadConfig({ [name]: value ?? '' }))).toEqual(withoutNamed(loadConfig({})));
+    },
+  );
+
+  test('defaults that the configuration uses are printed, also for a variable that contains only spaces', () => {
+    const printed = (env: Record<string, string>, name: VariableName) =>
+      readConfig(env).lines.find((line) => line.name === name);
+    expect(printed({}, 'SERVICE_BENCH_APP')).toMatchObject({ value: 'Diagnostics', source: 'default' });
+    expect(printed({}, 'OTEL_SERVICE_NAME')).toMatchObject({ value: 'footlight', source: 'default' });
+    const blank = { SERVICE_BENCH_APP: ' ' };
+    expect(printed(blank, 'SERVICE_BENCH_APP')).toMatchObject({ value: 'Diagnostics', source: 'default' });
+    expect(loadConfig(blank).certification.benchApp).toBe('Diagnostics');
+  });
+
+  test('defaults that follow from other variables are printed as they apply', () => {
+    const env = {
+      SERVICE_DATA_DIR: '/srv/footlight',
+      LISTEN_ADDR: '127.0.0.1:81',
+      SERVICE_TLS_PORT: '444',
+      SERVICE_VRAM_MIN_FREE_MB: '2048',
+    };
+    const printed = Object.fromEntries(readConfig(env).lines.map(({ name, value }) => [name, value]));
+    expect(printed).toMatchObject({
+      DATABASE_URL: 'sqlite:/srv/footlight/control.db',
+      SERVICE_ARTWORK_DIR: '/srv/footlight/artwork',
+      CONTROL_PORT: '81',
+      SERVICE_TLS_ADDR: ':444',
+      SERVICE_TLS_REDIRECT_PORT: '444',
+      SERVICE_VRAM_INFLIGHT_ESTIMATE_MB: '2048',
+    });
   });
 
   test.each([

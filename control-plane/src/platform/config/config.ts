@@ -1,7 +1,5 @@
-import { join } from 'node:path';
-import { DAY_MS, type Environment, HOUR_MS, lookUpVariable, SECOND_MS } from '@footlight/platform';
-import { DEFAULT_ARTWORK_BYTES, type OperationSwitch } from '@footlight/protocol/rest';
-import { BUILT_WEB_APP } from '../../install-location.ts';
+import { DAY_MS, type Environment, lookUpVariable, SECOND_MS } from '@footlight/platform';
+import type { OperationSwitch } from '@footlight/protocol/rest';
 import type { NatsOptions } from '../bus/nats.ts';
 import { isLoopbackHost } from '../http/origin/origins.ts';
 import type { IntervalLock } from '../platform.ts';
@@ -13,6 +11,7 @@ import {
   type RegistryHost,
   wideBlocks,
 } from './config-values.ts';
+import { type CompleteValues, defaultOf, withDefaults } from './defaults.ts';
 import { EMPTY_COUNTS, SECRET_VARIABLES, VARIABLES, type Values, type VariableName } from './variables.ts';
 
 /** The validated configuration. Missing optional values are null. Paths are absolute. */
@@ -144,10 +143,6 @@ export interface Config {
   webDir: string;
 }
 
-const DEFAULT_DATA_DIR = '/var/lib/service-control';
-const DEFAULT_SETUP_TOKEN_FILE = '/run/service/setup-token';
-const DEFAULT_DEV_AGENT_KEY_FILE = '/run/service/dev-agent-key';
-
 /** The environment is invalid; `problems` has one line for each variable. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
@@ -194,16 +189,22 @@ export function readConfig(environment: Environment): LoadedConfig {
       problems.push(`${given.problem.variable}: expected ${given.problem.expected}`);
       continue;
     }
-    lines.push({ name, value: shown(name, given.text), source: given.source });
-    if (given.text === null) continue;
-    const parsed = VARIABLES[name].safeParse(given.text);
+    const { text, source } = given;
+    const parsed = text === null ? null : VARIABLES[name].safeParse(text);
+    // A trimmed text without characters counts as unset, like an empty one.
+    if (text === null || parsed === null || parsed.data === '') {
+      lines.push({ name, value: null, source: 'unset' });
+      continue;
+    }
+    lines.push({ name, value: shown(name, text), source });
     if (parsed.success) Object.assign(values, { [name]: parsed.data });
     else
       problems.push(
-        `${name}: expected ${parsed.error.issues[0]?.message ?? 'another value'}${quoted(name, given.text)}`,
+        `${name}: expected ${parsed.error.issues[0]?.message ?? 'another value'}${quoted(name, text)}`,
       );
   }
-  problems.push(...contradictions(values));
+  const complete = withDefaults(values);
+  problems.push(...contradictions(values, telemetryOf(complete)));
   if (problems.length > 0) throw new ConfigError(problems);
   const warnings = [
     ...wideBlocks(values.SERVICE_TRUSTED_PROXIES ?? []).map(
@@ -214,13 +215,12 @@ export function readConfig(environment: Environment): LoadedConfig {
       ? ['SERVICE_TELEMETRY_RETAIN_INTERVAL is ignored: expected a duration such as 5m, or 0 for never']
       : []),
   ];
-  const config = assemble(values);
-  const inForce = defaultsInForce(config);
-  return { config, lines: lines.map((line) => withDefault(line, inForce[line.name])), warnings };
+  const shownLines = lines.map((line): ConfigLine => {
+    const value = line.source === 'unset' ? defaultOf(line.name, values) : null;
+    return value === null ? line : { ...line, value, source: 'default' };
+  });
+  return { config: assemble(complete, values), lines: shownLines, warnings };
 }
-
-const withDefault = (line: ConfigLine, value: string | undefined): ConfigLine =>
-  line.source === 'unset' && value !== undefined ? { ...line, value, source: 'default' } : line;
 
 /** Maximum quoted characters of a wrong value, so that the log line stays readable. */
 const QUOTED_CHARACTERS = 100;
@@ -236,8 +236,7 @@ function quoted(name: VariableName, text: string): string {
   return `; it is ${JSON.stringify(cut)}`;
 }
 
-function shown(name: VariableName, text: string | null): string | null {
-  if (text === null) return null;
+function shown(name: VariableName, text: string): string {
   const safe = withoutCredentials(text);
   if (!SECRET_VARIABLES.has(name)) return safe;
   // The database's address may be shown, but its parameters may contain a password.
@@ -251,58 +250,8 @@ function shown(name: VariableName, text: string | null): string | null {
 const withoutCredentials = (text: string): string =>
   text.includes('//') ? text.replace(/\/\/.*@/s, '//***@') : text.replace(/^.*:.*@/s, '***@');
 
-/** Values of unset variables, in the form in which they would be set. */
-function defaultsInForce(config: Config): Partial<Record<VariableName, string>> {
-  const { http, tls, accounts, artwork, images, discovery, jobs, settings, sessions, telemetry } = config;
-  const address = ({ host, port }: ListenAddress) => `${host ?? ''}:${port}`;
-  return {
-    SERVICE_DATA_DIR: config.dataDir,
-    DATABASE_URL: config.database.dialect === 'sqlite' ? `sqlite:${config.database.file}` : '***',
-    SERVICE_LOG_LEVEL: config.logLevel,
-    SERVICE_WEB_DIR: config.webDir,
-    CONTROL_PORT: String(http.listen.port),
-    LISTEN_ADDR: address(http.listen),
-    SERVICE_TLS: tls ? 'auto' : 'off',
-    ...(tls && {
-      SERVICE_TLS_PORT: String(tls.listen.port),
-      SERVICE_TLS_ADDR: address(tls.listen),
-      SERVICE_TLS_DIR: tls.dir,
-    }),
-    SERVICE_HTTP_REDIRECT: http.redirect ? 'auto' : 'off',
-    SERVICE_TLS_REDIRECT_PORT: String(http.redirectPort),
-    SERVICE_CONNECTIONS_PER_ADDRESS: String(http.connectionsPerAddress),
-    SERVICE_DRAIN_SECS: String(config.drainMs / SECOND_MS),
-    AUTH_TOKEN_TTL: `${accounts.tokenTtlMs / HOUR_MS}h`,
-    REGISTRATION_MODE: accounts.registrationMode,
-    SERVICE_SETUP_TOKEN_PATH: accounts.setupTokenFile,
-    SERVICE_DEV_AGENT_KEY_PATH: accounts.devAgentKeyFile,
-    SERVICE_STORAGE_PROVIDER: settings.storageProvider,
-    SERVICE_ARTWORK_DIR: artwork.dir,
-    SERVICE_ARTWORK_PROVIDER: artwork.provider,
-    SERVICE_ARTWORK_MAX_BYTES: String(artwork.maxBytes),
-    SERVICE_IMAGE_CATALOG_PATH: images.path,
-    SERVICE_IMAGE_CATALOG_BASE_URL: images.base.url,
-    SERVICE_IMAGE_REGISTRY_HOSTS: images.registryHosts.map(({ host }) => host).join(','),
-    SERVICE_LIBRARY_PROVIDERS: discovery.providers.join(','),
-    SERVICE_PLACEMENT_POLICY: sessions.placementPolicy,
-    SERVICE_VRAM_MIN_FREE_MB: String(sessions.vramMinFreeMb),
-    SERVICE_VRAM_INFLIGHT_ESTIMATE_MB: String(sessions.vramInflightEstimateMb),
-    SERVICE_VRAM_STALENESS_SECS: String(sessions.vramStalenessSecs),
-    SERVICE_SESSION_GRACE_SECS: String(sessions.graceSecs),
-    SERVICE_ICE_SERVERS: '[]',
-    SERVICE_TELEMETRY_ROLLING_WINDOW: `${telemetry.rollingMs / HOUR_MS}h`,
-    SERVICE_TELEMETRY_POSTMORTEM_RETENTION: `${telemetry.postmortemMs / HOUR_MS}h`,
-    SERVICE_JOBS: jobs.isOn ? '1' : '0',
-    SERVICE_JOBS_TICK_SECS: String(jobs.tickMs / SECOND_MS),
-    SERVICE_JOBS_TIMEZONE: jobs.timezone,
-    SERVICE_JOBS_RUN_RETENTION: String(jobs.historyLimit),
-    SERVICE_JOBS_RUN_RETENTION_DAYS: String((jobs.retentionMs ?? 0) / DAY_MS),
-    SERVICE_JOBS_CLAIM_TIMEOUT_SECS: String(jobs.claimTimeoutMs / SECOND_MS),
-  };
-}
-
-/** Messages about variables that conflict with each other. */
-function contradictions(values: Values): string[] {
+/** Messages about set variables that conflict with each other. */
+function contradictions(values: Values, { rollingMs, postmortemMs }: Config['telemetry']): string[] {
   const problems: string[] = [];
   if ((values.SERVICE_TLS_CERT === undefined) !== (values.SERVICE_TLS_KEY === undefined)) {
     const missing = values.SERVICE_TLS_CERT === undefined ? 'SERVICE_TLS_CERT' : 'SERVICE_TLS_KEY';
@@ -350,7 +299,6 @@ function contradictions(values: Values): string[] {
       ...unset.map((name) => `${name}: expected a value, because another BOOTSTRAP_ADMIN_ variable is set`),
     );
   }
-  const { rollingMs, postmortemMs } = telemetryOf(values);
   if (postmortemMs < rollingMs) {
     problems.push(
       'SERVICE_TELEMETRY_POSTMORTEM_RETENTION: expected at least SERVICE_TELEMETRY_ROLLING_WINDOW',
@@ -365,10 +313,10 @@ function contradictions(values: Values): string[] {
 /** Only the value 1 switches the feature on, so that a typing error does not. */
 const isDevAgentAuthOn = (values: Values): boolean => values.SERVICE_DEV_AGENT_AUTH === '1';
 
-function telemetryOf(values: Values): Config['telemetry'] {
+function telemetryOf(values: CompleteValues): Config['telemetry'] {
   return {
-    rollingMs: values.SERVICE_TELEMETRY_ROLLING_WINDOW ?? HOUR_MS,
-    postmortemMs: values.SERVICE_TELEMETRY_POSTMORTEM_RETENTION ?? 24 * HOUR_MS,
+    rollingMs: values.SERVICE_TELEMETRY_ROLLING_WINDOW,
+    postmortemMs: values.SERVICE_TELEMETRY_POSTMORTEM_RETENTION,
     retainInterval: lockOf('SERVICE_TELEMETRY_RETAIN_INTERVAL', values),
   };
 }
@@ -387,7 +335,7 @@ function busOf(values: Values): Config['bus'] {
  * Rules of OpenTelemetry: the path for traces is appended to a general address; an address for traces is used
  * unchanged.
  */
-function tracesOf(values: Values): Config['traces'] {
+function tracesOf(values: CompleteValues): Config['traces'] {
   const general = values.OTEL_EXPORTER_OTLP_ENDPOINT;
   const url =
     values.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ??
@@ -396,7 +344,7 @@ function tracesOf(values: Values): Config['traces'] {
   return {
     url,
     headers: values.OTEL_EXPORTER_OTLP_HEADERS ?? {},
-    serviceName: values.OTEL_SERVICE_NAME || 'footlight',
+    serviceName: values.OTEL_SERVICE_NAME,
   };
 }
 
@@ -409,10 +357,8 @@ function lockOf(
   return everyMs === undefined ? null : { variable, everyMs };
 }
 
-function assemble(values: Values): Config {
-  const dataDir = values.SERVICE_DATA_DIR ?? DEFAULT_DATA_DIR;
-  const vramMinFreeMb = values.SERVICE_VRAM_MIN_FREE_MB ?? 1024;
-  const tlsListen = values.SERVICE_TLS_ADDR ?? { host: null, port: values.SERVICE_TLS_PORT ?? 8443 };
+/** @param given the variables that are set */
+function assemble(values: CompleteValues, given: Values): Config {
   const certFile = values.SERVICE_TLS_CERT;
   const keyFile = values.SERVICE_TLS_KEY;
   const email = values.BOOTSTRAP_ADMIN_EMAIL;
@@ -420,20 +366,19 @@ function assemble(values: Values): Config {
   const password = values.BOOTSTRAP_ADMIN_PASSWORD;
   const secretKey = values.SERVICE_SECRET_KEY;
   return {
-    dataDir,
-    database: values.DATABASE_URL ?? { dialect: 'sqlite', file: join(dataDir, 'control.db') },
+    dataDir: values.SERVICE_DATA_DIR,
+    database: values.DATABASE_URL,
     bus: busOf(values),
-    logLevel: values.SERVICE_LOG_LEVEL ?? 'info',
+    logLevel: values.SERVICE_LOG_LEVEL,
     http: {
-      listen: values.LISTEN_ADDR ?? { host: null, port: values.CONTROL_PORT ?? 8080 },
-      redirect: (values.SERVICE_HTTP_REDIRECT ?? 'auto') === 'auto',
-      redirectPort:
-        values.SERVICE_TLS_REDIRECT_PORT ?? values.SERVICE_TLS_PORT ?? values.SERVICE_TLS_ADDR?.port ?? 8443,
+      listen: values.LISTEN_ADDR,
+      redirect: values.SERVICE_HTTP_REDIRECT === 'auto',
+      redirectPort: values.SERVICE_TLS_REDIRECT_PORT,
       publicBaseUrl: values.PUBLIC_BASE_URL ?? null,
       trustedProxies: values.SERVICE_TRUSTED_PROXIES ?? [],
-      connectionsPerAddress: values.SERVICE_CONNECTIONS_PER_ADDRESS ?? 1_000,
+      connectionsPerAddress: values.SERVICE_CONNECTIONS_PER_ADDRESS,
     },
-    drainMs: (values.SERVICE_DRAIN_SECS ?? 0) * SECOND_MS,
+    drainMs: values.SERVICE_DRAIN_SECS * SECOND_MS,
     metrics: values.SERVICE_METRICS_ADDR
       ? { listen: values.SERVICE_METRICS_ADDR, token: values.SERVICE_METRICS_TOKEN ?? null }
       : null,
@@ -442,51 +387,52 @@ function assemble(values: Values): Config {
       values.SERVICE_TLS === 'off'
         ? null
         : {
-            listen: tlsListen,
-            dir: values.SERVICE_TLS_DIR ?? join(dataDir, 'tls'),
+            listen: values.SERVICE_TLS_ADDR,
+            dir: values.SERVICE_TLS_DIR,
             provided: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : null,
             extraNames: [...(values.SERVICE_TLS_HOSTS ?? []), ...(values.SERVICE_PUBLIC_HOST ?? [])],
           },
     accounts: {
-      tokenTtlMs: values.AUTH_TOKEN_TTL ?? 24 * HOUR_MS,
+      tokenTtlMs: values.AUTH_TOKEN_TTL,
       minClientVersion: values.SERVICE_MIN_CLIENT_VERSION ?? null,
       latestClientVersion: values.SERVICE_LATEST_CLIENT_VERSION ?? null,
-      setupTokenFile: values.SERVICE_SETUP_TOKEN_PATH ?? DEFAULT_SETUP_TOKEN_FILE,
-      devAgentKeyFile: values.SERVICE_DEV_AGENT_KEY_PATH ?? DEFAULT_DEV_AGENT_KEY_FILE,
+      setupTokenFile: values.SERVICE_SETUP_TOKEN_PATH,
+      devAgentKeyFile: values.SERVICE_DEV_AGENT_KEY_PATH,
       bootstrap:
         email !== undefined && username !== undefined && password !== undefined
           ? { email, username, password }
           : null,
-      registrationMode: values.REGISTRATION_MODE ?? 'closed',
+      registrationMode: values.REGISTRATION_MODE,
     },
     settings: {
       allowedOrigins: values.SERVICE_ALLOWED_ORIGINS ?? null,
-      storageProvider: values.SERVICE_STORAGE_PROVIDER ?? 'auto',
+      storageProvider: values.SERVICE_STORAGE_PROVIDER,
     },
     secrets: {
       keys:
         secretKey === undefined
           ? null
           : { current: secretKey, previous: values.SERVICE_SECRET_KEY_PREVIOUS ?? [] },
-      environment: { SERVICE_STEAMGRIDDB_API_KEY: values.SERVICE_STEAMGRIDDB_API_KEY || null },
+      environment: { SERVICE_STEAMGRIDDB_API_KEY: values.SERVICE_STEAMGRIDDB_API_KEY ?? null },
     },
     catalog: { seedFile: values.SERVICE_SEED_FILE ?? null },
     artwork: {
-      dir: values.SERVICE_ARTWORK_DIR ?? join(dataDir, 'artwork'),
-      provider: values.SERVICE_ARTWORK_PROVIDER ?? 'steamgriddb',
-      maxBytes: values.SERVICE_ARTWORK_MAX_BYTES ?? DEFAULT_ARTWORK_BYTES,
+      dir: values.SERVICE_ARTWORK_DIR,
+      provider: values.SERVICE_ARTWORK_PROVIDER,
+      maxBytes: values.SERVICE_ARTWORK_MAX_BYTES,
       sweepInterval: lockOf('SERVICE_ARTWORK_SWEEP_INTERVAL', values),
     },
     images: {
-      repo: values.SERVICE_IMAGE_CATALOG_REPO || null,
-      path: values.SERVICE_IMAGE_CATALOG_PATH || 'image-manifest.json',
-      base: values.SERVICE_IMAGE_CATALOG_BASE_URL ?? {
-        url: 'https://raw.githubusercontent.com',
-        isNamed: false,
+      repo: values.SERVICE_IMAGE_CATALOG_REPO ?? null,
+      path: values.SERVICE_IMAGE_CATALOG_PATH,
+      base: {
+        url: values.SERVICE_IMAGE_CATALOG_BASE_URL,
+        isNamed: given.SERVICE_IMAGE_CATALOG_BASE_URL !== undefined,
       },
-      registryHosts: values.SERVICE_IMAGE_REGISTRY_HOSTS ?? [
-        { scheme: 'https', host: 'ghcr.io', isNamed: false },
-      ],
+      registryHosts: values.SERVICE_IMAGE_REGISTRY_HOSTS.map((registry) => ({
+        ...registry,
+        isNamed: given.SERVICE_IMAGE_REGISTRY_HOSTS !== undefined,
+      })),
     },
     discovery: {
       scanInterval: values.SERVICE_LIBRARY_SCAN_INTERVAL ?? null,
@@ -494,28 +440,28 @@ function assemble(values: Values): Config {
         values.SERVICE_STEAM_APPDETAILS_LOOKUP === undefined
           ? null
           : ['1', 'true'].includes(values.SERVICE_STEAM_APPDETAILS_LOOKUP),
-      providers: values.SERVICE_LIBRARY_PROVIDERS ?? ['steam'],
+      providers: values.SERVICE_LIBRARY_PROVIDERS,
     },
     fleet: { enrollmentToken: values.SERVICE_ENROLLMENT_TOKEN ?? null },
     sessions: {
       placementPolicy: values.SERVICE_PLACEMENT_POLICY === 'locality' ? 'locality' : 'spread',
-      vramMinFreeMb,
-      vramInflightEstimateMb: values.SERVICE_VRAM_INFLIGHT_ESTIMATE_MB ?? vramMinFreeMb,
-      vramStalenessSecs: values.SERVICE_VRAM_STALENESS_SECS ?? 20,
-      graceSecs: values.SERVICE_SESSION_GRACE_SECS ?? 600,
-      iceServers: values.SERVICE_ICE_SERVERS ?? [],
+      vramMinFreeMb: values.SERVICE_VRAM_MIN_FREE_MB,
+      vramInflightEstimateMb: values.SERVICE_VRAM_INFLIGHT_ESTIMATE_MB,
+      vramStalenessSecs: values.SERVICE_VRAM_STALENESS_SECS,
+      graceSecs: values.SERVICE_SESSION_GRACE_SECS,
+      iceServers: values.SERVICE_ICE_SERVERS,
     },
-    certification: { benchApp: values.SERVICE_BENCH_APP || 'Diagnostics' },
+    certification: { benchApp: values.SERVICE_BENCH_APP },
     telemetry: telemetryOf(values),
     jobs: {
       isOn: values.SERVICE_JOBS !== '0' && values.SERVICE_JOBS !== 'false',
-      tickMs: (values.SERVICE_JOBS_TICK_SECS ?? 10) * SECOND_MS,
-      timezone: values.SERVICE_JOBS_TIMEZONE ?? 'UTC',
-      historyLimit: values.SERVICE_JOBS_RUN_RETENTION ?? 50,
-      retentionMs: (values.SERVICE_JOBS_RUN_RETENTION_DAYS ?? 30) * DAY_MS || null,
-      claimTimeoutMs: (values.SERVICE_JOBS_CLAIM_TIMEOUT_SECS ?? 3_600) * SECOND_MS,
+      tickMs: values.SERVICE_JOBS_TICK_SECS * SECOND_MS,
+      timezone: values.SERVICE_JOBS_TIMEZONE,
+      historyLimit: values.SERVICE_JOBS_RUN_RETENTION,
+      retentionMs: values.SERVICE_JOBS_RUN_RETENTION_DAYS * DAY_MS || null,
+      claimTimeoutMs: values.SERVICE_JOBS_CLAIM_TIMEOUT_SECS * SECOND_MS,
     },
     switchedOn: new Set(isDevAgentAuthOn(values) ? ['SERVICE_DEV_AGENT_AUTH'] : []),
-    webDir: values.SERVICE_WEB_DIR ?? BUILT_WEB_APP,
+    webDir: values.SERVICE_WEB_DIR,
   };
 }
