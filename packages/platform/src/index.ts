@@ -9,7 +9,7 @@ export { isSystemdRunning, readStoredEnvironment, startService, writeWhole } fro
 export { connectServiceManager, ServicePulse, watchdogMs } from './service-manager.ts';
 export { quotedWord, serviceUnit } from './service-unit.ts';
 export { SilenceWatch } from './silence-watch.ts';
-export type { Clock, Timer } from './timer.ts';
+export { type Clock, pause, type Timer } from './timer.ts';
 export { TokenBucket } from './token-bucket.ts';
 export { type Environment, lookUpVariable } from './variables.ts';
 export { WindowCounter } from './window-counter.ts';

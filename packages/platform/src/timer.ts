@@ -1,4 +1,4 @@
-/** Contains only types of clock and timers and has no side effects, so that the browser packages can import it. */
+/** Clock and timers without side effects or imports, so that the browser packages can import this module. */
 
 /** A pending timer. cancel() is idempotent, also after the timer has fired. */
 export interface Timer {
@@ -16,4 +16,21 @@ export interface Clock {
   monotonicMs(): number;
   setTimeout(run: () => void, delayMs: number): Timer;
   setInterval(run: () => void, everyMs: number): Timer;
+}
+
+/**
+ * Resolves after `ms`, or when the signal aborts; at once if the signal is already aborted. Frees its timer and its
+ * listener.
+ */
+export function pause(clock: Pick<Clock, 'setTimeout'>, ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = () => {
+      timer.cancel();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = clock.setTimeout(end, ms);
+    signal.addEventListener('abort', end);
+  });
 }

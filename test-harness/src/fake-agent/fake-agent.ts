@@ -1,4 +1,12 @@
-import { type Clock, delay, type Random, systemClock, systemRandom, type Timer } from '@footlight/platform';
+import {
+  type Clock,
+  delay,
+  pause,
+  type Random,
+  systemClock,
+  systemRandom,
+  type Timer,
+} from '@footlight/platform';
 import { backoffMs, isTerminal } from '@footlight/protocol';
 import {
   AGENT_CLOSE,
@@ -210,21 +218,8 @@ export class FakeAgent {
       if (this.#clock.monotonicMs() - dialledMs >= BACKOFF_RESET_MS) attempt = 0;
       const stepMs = backoffMs(attempt, this.#random.number());
       attempt += 1;
-      await this.#pause(Math.max(waitMs, stepMs), until);
+      await pause(this.#clock, Math.max(waitMs, stepMs), until);
     }
-  }
-
-  /** Ends after the time, or when the signal aborts. */
-  #pause(waitMs: number, until: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = this.#clock.setTimeout(done, waitMs);
-      function done(): void {
-        timer.cancel();
-        until.removeEventListener('abort', done);
-        resolve();
-      }
-      until.addEventListener('abort', done);
-    });
   }
 
   /** Closes the link with a close frame. */

@@ -1,4 +1,4 @@
-import { type Clock, SECOND_MS } from '@footlight/platform';
+import { type Clock, pause, SECOND_MS } from '@footlight/platform';
 import { cutUtf8, stripControls } from '@footlight/protocol';
 import pLimit from 'p-limit';
 import { z } from 'zod';
@@ -99,7 +99,9 @@ export function createSteamGridDb(deps: {
 
   function paced<T>(work: () => Promise<T>): Promise<T> {
     return lane(async () => {
-      await pause(clock, lastEndMs + BETWEEN_CALLS_MS - clock.monotonicMs(), stopping);
+      const waitMs = lastEndMs + BETWEEN_CALLS_MS - clock.monotonicMs();
+      if (waitMs > 0) await pause(clock, waitMs, stopping);
+      if (stopping.aborted) throw new ProviderUnavailable('The service is stopping.');
       try {
         return await work();
       } finally {
@@ -165,21 +167,4 @@ function parse<T>(bytes: Buffer, schema: z.ZodType<T>): T | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** @throws ProviderUnavailable when the service stops during the pause */
-function pause(clock: Clock, forMs: number, stopping: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      timer?.cancel();
-      reject(new ProviderUnavailable('The service is stopping.'));
-    };
-    if (stopping.aborted) return reject(new ProviderUnavailable('The service is stopping.'));
-    if (forMs <= 0) return resolve();
-    const timer = clock.setTimeout(() => {
-      stopping.removeEventListener('abort', stop);
-      resolve();
-    }, forMs);
-    stopping.addEventListener('abort', stop, { once: true });
-  });
 }

@@ -1,4 +1,4 @@
-import { type Clock, errorText, type Timer } from '@footlight/platform';
+import { type Clock, errorText, pause } from '@footlight/platform';
 import type { FailureCode } from '@footlight/protocol';
 import type { AppSpec } from '@footlight/protocol/agent';
 import { LaunchError, type Runtime } from '../../runtime/runtime.ts';
@@ -48,14 +48,11 @@ export async function waitForImage(
   if (ended.aborted) end();
   else ended.addEventListener('abort', end, { once: true });
   const repeat = clock.setInterval(() => show(clock.monotonicMs()), REPEAT_MS);
-  let limit: Timer | null = null;
-  const late = new Promise<'late'>((resolve) => {
-    const restMs = Math.max(0, assignedAtMs + IMAGE_WAIT_MS - clock.monotonicMs());
-    limit = clock.setTimeout(() => resolve('late'), restMs);
-  });
+  const restMs = Math.max(0, assignedAtMs + IMAGE_WAIT_MS - clock.monotonicMs());
+  const late = pause(clock, restMs, leave.signal).then(() => 'late' as const);
   try {
     const outcome = await Promise.race([runtime.fetch(app, { ended: leave.signal, onPercent }), late]);
-    if (outcome !== 'late') return null;
+    if (outcome !== 'late' || ended.aborted) return null;
     return {
       code: 'image_pull_timeout',
       error: `${app.image} was not there within ${IMAGE_WAIT_MS / 1000} s`,
@@ -65,7 +62,6 @@ export async function waitForImage(
     return { code: error instanceof LaunchError ? error.code : 'image_missing', error: errorText(error) };
   } finally {
     repeat.cancel();
-    (limit as Timer | null)?.cancel();
     ended.removeEventListener('abort', end);
     leave.abort();
   }

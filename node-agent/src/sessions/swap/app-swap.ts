@@ -8,9 +8,10 @@
  * the swap is aborted, and the session's teardown ends the remaining app.
  */
 
-import type { Clock, Timer } from '@footlight/platform';
-import { errorText } from '@footlight/platform';
+import type { Clock } from '@footlight/platform';
+import { errorText, pause } from '@footlight/platform';
 import type { RunningApp } from '../../runtime/runtime.ts';
+import { aborted } from '../life/aborted.ts';
 import { endedEarly } from '../life/state.ts';
 
 /** Time between SIGTERM and SIGKILL for the old app, the same as for a stop. */
@@ -111,27 +112,20 @@ async function hasDrawn(
   app: RunningApp,
   drawn: Promise<void>,
 ): Promise<void> {
-  let timer: Timer | null = null;
-  let onEnd: () => void = () => undefined;
+  const over = new AbortController();
+  const until = AbortSignal.any([ended, over.signal]);
   try {
     await Promise.race([
       drawn,
       app.exited.then(({ status }): never => {
         throw new Error(endedEarly(status, hint(app)));
       }),
-      new Promise<never>((_, reject) => {
-        if (bootTimeoutMs === 0) return;
-        const why = `the app drew no window within ${bootTimeoutMs / 1000} s`;
-        timer = clock.setTimeout(() => reject(new Error(why)), bootTimeoutMs);
-      }),
-      new Promise<never>((_, reject) => {
-        onEnd = () => reject(new Error('the session ended'));
-        if (ended.aborted) onEnd();
-        else ended.addEventListener('abort', onEnd);
+      (bootTimeoutMs === 0 ? aborted(until) : pause(clock, bootTimeoutMs, until)).then((): never => {
+        const late = `the app drew no window within ${bootTimeoutMs / 1000} s`;
+        throw new Error(ended.aborted ? 'the session ended' : late);
       }),
     ]);
   } finally {
-    (timer as Timer | null)?.cancel();
-    ended.removeEventListener('abort', onEnd);
+    over.abort();
   }
 }

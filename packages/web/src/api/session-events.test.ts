@@ -90,6 +90,7 @@ describe('the event stream', () => {
   });
 
   test('an abort ends the pause between attempts', async () => {
+    vi.useFakeTimers();
     vi.stubGlobal('fetch', () => Promise.reject(new TypeError('network')));
     const abort = new AbortController();
     const ended = followSession('1', {

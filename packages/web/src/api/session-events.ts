@@ -1,3 +1,4 @@
+import { pause } from '@footlight/platform/timer';
 import type { Session } from '@footlight/protocol/rest';
 import { isTerminal } from '@footlight/protocol/session-states';
 import { clock } from '../clock.ts';
@@ -100,18 +101,7 @@ export async function followSession(
     }
     if (over || follow.signal.aborted) return;
     follow.onLink(false);
-    await pause(retryDelayMs(failures), follow.signal);
+    await pause(clock, retryDelayMs(failures), follow.signal);
     failures += 1;
   }
-}
-
-function pause(delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = clock.setTimeout(resolve, delayMs);
-    const stop = () => {
-      timer.cancel();
-      resolve();
-    };
-    signal.addEventListener('abort', stop, { once: true });
-  });
 }

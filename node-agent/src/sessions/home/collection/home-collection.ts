@@ -1,5 +1,5 @@
-import type { Clock, Logger, Random, Timer } from '@footlight/platform';
-import { errorText } from '@footlight/platform';
+import type { Clock, Logger, Random } from '@footlight/platform';
+import { errorText, pause } from '@footlight/platform';
 import { backoffMs } from '@footlight/protocol';
 import type { DueHome, GcConfirmed, GcPending } from '@footlight/protocol/agent';
 import type { ForeignHomes } from '../home.ts';
@@ -410,7 +410,7 @@ export class HomeCollection {
 
   /** Queries the control plane until it answers. @returns null: the agent ended first */
   async #answerFor(id: string): Promise<CollectionAnswer | null> {
-    const { control, logger, random } = this.#deps;
+    const { clock, control, logger, random } = this.#deps;
     for (let attempt = 0; !this.#closed.signal.aborted; attempt++) {
       try {
         const answer = answerFor(id, await control.confirm([id]));
@@ -419,25 +419,9 @@ export class HomeCollection {
       } catch (error) {
         if (attempt === 0) logger.warn({ home_id: id, error: errorText(error) }, 'home_gc.not_answered');
       }
-      await this.#pause(backoffMs(attempt, random.number()));
+      await pause(clock, backoffMs(attempt, random.number()), this.#closed.signal);
     }
     return null;
-  }
-
-  /** Waits; ends early when the agent stops. */
-  #pause(pauseMs: number): Promise<void> {
-    const { signal } = this.#closed;
-    return new Promise((resolve) => {
-      let timer: Timer | null = null;
-      const end = () => {
-        timer?.cancel();
-        signal.removeEventListener('abort', end);
-        resolve();
-      };
-      signal.addEventListener('abort', end);
-      timer = this.#deps.clock.setTimeout(end, pauseMs);
-      if (signal.aborted) end();
-    });
   }
 
   /** Looks where the files of a home are; null: unknown now, for example because the disk is not mounted. */
