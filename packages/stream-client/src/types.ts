@@ -1,5 +1,5 @@
 /** The public types of the player: options, events and methods. */
-import type { Timer } from '@footlight/platform/timer';
+import type { Clock } from '@footlight/platform/timer';
 import type { AppLaunchState, Codec, SessionStateName } from '@footlight/protocol';
 import type { AppNotice, AppWindow, Display, KeyboardLayout } from '@footlight/protocol/input';
 import type { ClientSample } from '@footlight/protocol/rest';
@@ -398,13 +398,14 @@ export interface StreamClient {
 }
 
 /** The browser's interfaces, replaceable by tests. */
-export interface Environment {
-  /** Unix milliseconds with fractions */
+export interface Environment extends Omit<Clock, 'nowMs'> {
+  /**
+   * Unix milliseconds with fractions: the time of the page's load plus `monotonicMs`. Unlike `nowMs` of `Clock`, it does
+   * not jump when the wall clock is set. So it can convert monotonic times, and measure offsets to the host's clock.
+   */
   nowUnixMs(): number;
   /** monotonic milliseconds with fractions, the base of DOM event and frame time stamps */
   monotonicMs(): number;
-  setTimeout(work: () => void, ms: number): Timer;
-  setInterval(work: () => void, ms: number): Timer;
   /** 0 ≤ x < 1 */
   random(): number;
   uuid(): string;
