@@ -1,4 +1,4 @@
-import type { Clock } from '@footlight/platform';
+import { ManualClock } from '@footlight/platform/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createTokenBuckets } from '../../platform/buckets/token-buckets.ts';
@@ -11,23 +11,6 @@ import {
   FAILED_LOGIN_BUCKET,
   SIGN_IN_BUCKET,
 } from './rate-limits.ts';
-
-/** A clock that only `advance` moves; limits use only its monotonic time. */
-function handClock() {
-  let nowMs = 0;
-  const clock: Clock = {
-    nowMs: () => nowMs,
-    monotonicMs: () => nowMs,
-    setTimeout: () => ({ cancel() {} }),
-    setInterval: () => ({ cancel() {} }),
-  };
-  return {
-    clock,
-    advance(ms: number) {
-      nowMs += ms;
-    },
-  };
-}
 
 /** Seconds to wait; 0: the request was accepted. */
 function refusal(work: () => unknown): number {
@@ -42,17 +25,17 @@ function refusal(work: () => unknown): number {
 
 describe('register and login share one bucket per client address', () => {
   test('passes ten at once, refuses the eleventh with Retry-After 5, and frees one per 5 s', () => {
-    const { clock, advance } = handClock();
+    const clock = new ManualClock();
     const buckets = createTokenBuckets(SIGN_IN_BUCKET, clock);
     for (let i = 0; i < 10; i += 1) expect(refusal(() => buckets.take('a'))).toBe(0);
     expect(refusal(() => buckets.take('a'))).toBe(5);
     expect(refusal(() => buckets.take('b'))).toBe(0);
-    advance(4_999);
+    clock.advance(4_999);
     expect(refusal(() => buckets.take('a'))).toBe(1);
-    advance(1);
+    clock.advance(1);
     expect(refusal(() => buckets.take('a'))).toBe(0);
     expect(refusal(() => buckets.take('a'))).toBe(5);
-    advance(1_000_000);
+    clock.advance(1_000_000);
     for (let i = 0; i < 10; i += 1) expect(refusal(() => buckets.take('a'))).toBe(0);
     expect(refusal(() => buckets.take('a'))).toBe(5);
   });
@@ -60,11 +43,11 @@ describe('register and login share one bucket per client address', () => {
   test('never passes more than the capacity plus what refilled, in any window of any schedule', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 20_000 }), { maxLength: 200 }), (pauses) => {
-        const { clock, advance } = handClock();
+        const clock = new ManualClock();
         const buckets = createTokenBuckets(SIGN_IN_BUCKET, clock);
         const passed: number[] = [];
         for (const pauseMs of pauses) {
-          advance(pauseMs);
+          clock.advance(pauseMs);
           if (refusal(() => buckets.take('a')) === 0) passed.push(clock.monotonicMs());
         }
         for (const [first, from] of passed.entries()) {
@@ -79,7 +62,7 @@ describe('register and login share one bucket per client address', () => {
   });
 
   test('forgets the least recently used of 4096 addresses that is not refused, and only that one', () => {
-    const { clock } = handClock();
+    const clock = new ManualClock();
     const buckets = createTokenBuckets({ capacity: 2, refillEveryMs: 5_000 }, clock);
     for (let i = 0; i < 2; i += 1) buckets.take('refused');
     for (let i = 0; i < 4_095; i += 1) buckets.take(`a${i}`);
@@ -90,7 +73,7 @@ describe('register and login share one bucket per client address', () => {
   });
 
   test('keeps refusing an address during attempts from 10,000 others', () => {
-    const { clock } = handClock();
+    const clock = new ManualClock();
     const buckets = createTokenBuckets(SIGN_IN_BUCKET, clock);
     for (let i = 0; i < 10; i += 1) buckets.take('a');
     for (let i = 0; i < 10_000; i += 1) buckets.take(`b${i}`);
@@ -98,36 +81,36 @@ describe('register and login share one bucket per client address', () => {
   });
 
   test('gives new addresses one bucket together while all 4096 are refused', () => {
-    const { clock, advance } = handClock();
+    const clock = new ManualClock();
     const buckets = createTokenBuckets({ capacity: 2, refillEveryMs: 5_000 }, clock);
     for (let i = 0; i < 4_096; i += 1) for (let taken = 0; taken < 2; taken += 1) buckets.take(`a${i}`);
     expect(['x', 'y', 'z'].map((key) => refusal(() => buckets.take(key)))).toEqual([0, 0, 5]);
     expect(refusal(() => buckets.take('a0'))).toBe(5);
-    advance(5_000);
+    clock.advance(5_000);
     expect(['x', 'y', 'z'].map((key) => refusal(() => buckets.take(key)))).toEqual([0, 0, 0]);
   });
 
   test('frees no refused address that shares the last place, when another place becomes free', () => {
-    const { clock, advance } = handClock();
+    const clock = new ManualClock();
     const keys = new LimiterKeys<number>((untilMs, nowMs) => untilMs > nowMs, 1);
     const refuse = (key: string) => keys.set(key, clock.monotonicMs() + 10_000, clock.monotonicMs());
     refuse('first');
-    advance(5_000);
+    clock.advance(5_000);
     refuse('second');
-    advance(5_000);
+    clock.advance(5_000);
     expect(keys.get('second', clock.monotonicMs())).toBeGreaterThan(clock.monotonicMs());
-    advance(5_000);
+    clock.advance(5_000);
     expect(keys.get('second', clock.monotonicMs())).toBeUndefined();
   });
 
   test('never remembers more than 4096, and frees no refused address, in any order', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(20), fc.nat(4_000)), { maxLength: 300 }), (requests) => {
-        const { clock, advance } = handClock();
+        const clock = new ManualClock();
         const keys = new LimiterKeys<number>((untilMs, nowMs) => untilMs > nowMs, 5);
         const until = new Map<number, number>();
         for (const [key, pauseMs] of requests) {
-          advance(pauseMs);
+          clock.advance(pauseMs);
           const nowMs = clock.monotonicMs();
           const known = keys.get(String(key), nowMs);
           if ((until.get(key) ?? 0) > nowMs) expect(known).toBeGreaterThan(nowMs);
@@ -144,19 +127,19 @@ describe('register and login share one bucket per client address', () => {
 
 describe('failed logins are limited per account name', () => {
   test('passes 20 at once and then one a minute, and counts only failed logins', () => {
-    const { clock, advance } = handClock();
+    const clock = new ManualClock();
     const guesses = createLoginAttempts(FAILED_LOGIN_BUCKET, clock);
     for (let i = 0; i < 50; i += 1) guesses.admit('a', false).spare();
     for (let i = 0; i < 20; i += 1) guesses.admit('a', false);
     expect(refusal(() => guesses.admit('a', false))).toBe(60);
     expect(refusal(() => guesses.admit('b', false))).toBe(0);
-    advance(60_000);
+    clock.advance(60_000);
     expect(refusal(() => guesses.admit('a', false))).toBe(0);
     expect(refusal(() => guesses.admit('a', false))).toBe(60);
   });
 
   test('always passes known devices, whose logins free no place for others', () => {
-    const { clock } = handClock();
+    const clock = new ManualClock();
     const guesses = createLoginAttempts(FAILED_LOGIN_BUCKET, clock);
     for (let i = 0; i < 20; i += 1) guesses.admit('a', true);
     for (let i = 0; i < 20; i += 1) guesses.admit('a', true).spare();
@@ -166,23 +149,23 @@ describe('failed logins are limited per account name', () => {
 
 describe('claims are limited by rejected tokens per address', () => {
   test('blocks after ten rejected ones until 60 s pass without a further admitted attempt', () => {
-    const { clock, advance } = handClock();
+    const clock = new ManualClock();
     const limiter = createClaimLimiter(CLAIM_LIMITS, clock);
     for (let i = 0; i < 10; i += 1) {
       limiter.admit('a').done();
-      advance(1_000);
+      clock.advance(1_000);
     }
     // The last admitted attempt was one second ago.
     expect(refusal(() => limiter.admit('a'))).toBe(59);
-    advance(58_999);
+    clock.advance(58_999);
     // A refused attempt does not prolong the block.
     expect(refusal(() => limiter.admit('a'))).toBe(1);
-    advance(1);
+    clock.advance(1);
     expect(refusal(() => limiter.admit('a').done())).toBe(0);
   });
 
   test('starts afresh with a correct token', () => {
-    const { clock } = handClock();
+    const clock = new ManualClock();
     const limiter = createClaimLimiter(CLAIM_LIMITS, clock);
     for (let i = 0; i < 9; i += 1) limiter.admit('a').done();
     const right = limiter.admit('a');
@@ -193,7 +176,7 @@ describe('claims are limited by rejected tokens per address', () => {
   });
 
   test('admits ten in flight per address and 256 in all, and counts a finished one once', () => {
-    const { clock } = handClock();
+    const clock = new ManualClock();
     const limiter = createClaimLimiter({ ...CLAIM_LIMITS, maxRejected: 1_000 }, clock);
     const first = limiter.admit('a0');
     for (let i = 0; i < 9; i += 1) limiter.admit('a0');
