@@ -116,9 +116,8 @@ function layOut(stage) {
   link(path.join(agent, 'package.json'), 'node-agent', 'package.json');
   for (const name of builtFilesOf('node-agent'))
     link(path.join(agent, 'dist', name), 'node-agent', 'dist', name);
-  link(path.join(root, 'scripts/bring-up/supervise.mjs'), 'supervisor', 'supervise.mjs');
-  link(path.join(root, 'scripts/bring-up/log-file.mjs'), 'supervisor', 'log-file.mjs');
-  link(path.join(root, 'scripts/bring-up/supervise-agent.mjs'), 'supervisor', 'supervise-agent.mjs');
+  for (const name of ['supervise.mjs', 'supervise-agent.mjs', 'log-file.mjs', 'system-clock.mjs'])
+    link(path.join(root, 'scripts/bring-up', name), 'supervisor', name);
   for (const [name, folder] of modulesBelow(agent)) link(folder, 'node-agent', 'node_modules', name);
 }
 

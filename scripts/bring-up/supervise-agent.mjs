@@ -1,5 +1,5 @@
 // Keeps an installed agent running on machines without a service manager, as scripts/up does on its own machine. The
-// archive contains this program and supervise.mjs. It passes its own environment to the agent.
+// archive contains this program and the files that it imports. It passes its own environment to the agent.
 import { fileURLToPath } from 'node:url';
 import { healthUrl, supervise } from './supervise.mjs';
 

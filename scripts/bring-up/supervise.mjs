@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { LogFile } from './log-file.mjs';
+import { systemClock } from './system-clock.mjs';
 
 /**
  * @typedef {object} Program
@@ -32,18 +33,7 @@ const MISSED_ANSWERS = 6;
 /** Before its first answer, a program may take 180 s, the same time as in the agent's unit. */
 const MISSED_AT_START = 36;
 
-/**
- * Timers; tests pass fake ones.
- * @typedef {{setTimeout(run: () => void, delayMs: number): {cancel(): void}}} Clock
- */
-
-/** @type {Clock} */
-const systemClock = {
-  setTimeout(run, delayMs) {
-    const timer = setTimeout(run, delayMs);
-    return { cancel: () => clearTimeout(timer) };
-  },
-};
+/** @typedef {import('./system-clock.mjs').Clock} Clock */
 
 /**
  * @param {Program} program
@@ -107,7 +97,7 @@ export function supervise(program, say, clock = systemClock) {
   };
 
   const start = () => {
-    const startedAt = performance.now();
+    const startedAtMs = clock.monotonicMs();
     // If this script is killed, the kernel sends SIGTERM to the program (PDEATHSIG). Core files are disabled, because
     // they contain secrets and typed text, and a crash handler may let the next session's user read them. The kernel
     // starts a crash handler if the limit is 0, but not if it is 1 (fs/coredump.c).
@@ -138,7 +128,7 @@ export function supervise(program, say, clock = systemClock) {
         start();
         return;
       }
-      if (performance.now() - startedAt > GOOD_START_MS) restartMs = FIRST_RESTART_MS;
+      if (clock.monotonicMs() - startedAtMs >= GOOD_START_MS) restartMs = FIRST_RESTART_MS;
       say(`The ${program.name} stopped (${signal ?? `exit ${code}`}); starting it again.`);
       nextStart = clock.setTimeout(start, restartMs);
       restartMs = Math.min(restartMs * 2, LONGEST_RESTART_MS);

@@ -116,6 +116,22 @@ test('a program that is stopped for a moment keeps running', async () => {
   expect([starts(), said]).toEqual([[first], []]);
 }, 60_000);
 
+test('the pause before a restart doubles, and is short again after the program has run for 30 s', async () => {
+  await firstStart();
+  for (const [restarts, ranMs, pauseMs] of [
+    [1, 0, 250],
+    [2, 29_999, 500],
+    [3, 30_000, 250],
+  ] as const) {
+    clock.advance(ranMs);
+    process.kill(starts().at(-1) ?? 0, 'SIGKILL');
+    await expect.poll(() => said.length, patience).toBe(restarts);
+    expect(clock.isAwaited(pauseMs)).toBe(true);
+    clock.advance(pauseMs);
+    await expect.poll(() => starts().length, patience).toBe(restarts + 1);
+  }
+}, 60_000);
+
 test('a restart ends the program and starts it again, and does not report an end', async () => {
   const first = await firstStart();
   await program.restart(1_000);

@@ -16,6 +16,11 @@ const sources = ['protocol', 'control-plane', 'node-agent', 'test-harness', ...p
   )
   .filter((file) => /(?<!\.test|\.gen)\.tsx?$/.test(file));
 
+/** Programs of the commands, which run without a build. */
+const scripts = readdirSync(path.join(root, 'scripts'), { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.mjs'))
+  .map((file) => `scripts/${file}`);
+
 /** Exempt, because a test that stops the product's clock must not stop its transactions. */
 const WAITS_OF_DATABASE = 'waits of the database';
 
@@ -38,6 +43,16 @@ const EXEMPT_FROM_CLOCK: readonly (readonly [files: RegExp, reason: string])[] =
   [/^packages\/stream-client\/src\/environment\.ts$/, 'clock and chance of the player'],
   [/^packages\/gst\/src\/app-sink\.ts$/, 'the limit of one wait for the native library'],
   [/^test-harness\/src\/browser\/(sign-in|sound)\.ts$/, 'code that runs in the page of a real browser'],
+  [/^scripts\/bring-up\/system-clock\.mjs$/, 'the clock of the scripts'],
+  [
+    /^scripts\/(bring-up|certification|test-run)\/main\.mjs$/,
+    'commands show how long they took, and wait for other programs',
+  ],
+  [
+    /^scripts\/(bring-up\/reload|lib\/prepare|test-run\/run)\.mjs$/,
+    'steps of a command show how long they took',
+  ],
+  [/^scripts\/(bring-up\/replicas|test-run\/leftovers)\.mjs$/, 'they poll other programs for a limited time'],
 ];
 /** The module that exports the system's clock. */
 const PLATFORM_INDEX = 'packages/platform/src/index.ts';
@@ -119,6 +134,15 @@ const tests = [
   .filter((file) => !/\/(node_modules|dist)\//.test(file))
   .filter((file) => /\.(test|e2e)\.tsx?$|\/(testing|test)\/.*\.(ts|mjs)$|^test-harness\/.*\.ts$/.test(file));
 
+/**
+ * Tests of the gate that read the wall clock of the machine, each with the reason. Other tests use the time of their
+ * clock or a fixed time.
+ */
+const WALL_TIME: Record<string, string> = {
+  'node-agent/src/recorder/flight-recorder.test.ts': 'its files get their times from the machine',
+  'packages/web/src/clock.test.ts': "it tests the browser's clock",
+};
+
 /** The different ways to write a pause. */
 const BARE_TIMER =
   /(?<![.\w])set(?:Timeout|Interval)\((?!\w+:)|\bsystemClock\.set\w+\(|\bdelay\(systemClock|\bwaitForTimeout\(|\btimers\/promises/;
@@ -153,6 +177,8 @@ function needsFreeProcessor(text: string): string[] {
   });
 }
 
+/** Lines of a test that read the wall clock of the machine. */
+const wallTimes = (text: string) => linesWith(text, /\bDate\.now\(|\bnew Date\(\)/);
 /** Lines that read the system's time or start a timer, without using a clock object. */
 const bareTimes = (text: string) => linesWith(text, BARE_TIME);
 /** The same lines, and lines that use the system's clock. */
@@ -213,8 +239,13 @@ describe('code uses a clock for time', () => {
     expect(findings(helpers, bareTimes)).toEqual([]);
   });
 
+  test('the scripts read no time without a clock', () => {
+    const others = scripts.filter((file) => !isExempt(file));
+    expect(findings(others, bareTimes)).toEqual([]);
+  });
+
   test.each(EXEMPT_FROM_CLOCK)('the exemption %s (%s) names a file that needs it', (files) => {
-    const named = sources.filter((file) => files.test(file));
+    const named = [...sources, ...scripts].filter((file) => files.test(file));
     expect(findings(named, ownTimes)).not.toEqual([]);
   });
 });
@@ -249,6 +280,36 @@ describe('tests wait for events, not for time', () => {
   });
 });
 
+/** Test files of the gate. */
+const inGate = tests.filter(
+  (file) =>
+    /\.(test|e2e)\.tsx?$/.test(file) &&
+    !/\.(all|warning)\./.test(file) &&
+    !file.startsWith('scripts/checks/'),
+);
+
+describe('the gate is the same at each time of day', () => {
+  test('a read of the wall clock is found', () => {
+    const planted = [
+      'const at = Date.now();',
+      'const at = new Date().toISOString();',
+      'const at = new Date(NOW_MS);',
+      'const at = clock.nowMs();',
+      '// Date.now() jumps.',
+    ].join('\n');
+    expect(wallTimes(planted)).toEqual(['1: Date.now', '2: new Date)']);
+  });
+
+  test('no test of the gate reads the wall clock, except the files with a reason', () => {
+    const others = inGate.filter((file) => WALL_TIME[file] === undefined);
+    expect(findings(others, wallTimes)).toEqual([]);
+  });
+
+  test.each(Object.entries(WALL_TIME))('%s needs it: %s', (file) => {
+    expect(findings([file], wallTimes)).not.toEqual([]);
+  });
+});
+
 describe('the gate is the same on a busy machine', () => {
   test('a test that depends on free CPU time is found', () => {
     const planted = [
@@ -266,12 +327,6 @@ describe('the gate is the same on a busy machine', () => {
   });
 
   test('no test of the gate depends on it: such a test belongs to --all, or is a bench', () => {
-    const inGate = tests.filter(
-      (file) =>
-        /\.(test|e2e)\.tsx?$/.test(file) &&
-        !/\.(all|warning)\./.test(file) &&
-        !file.startsWith('scripts/checks/'),
-    );
     expect(findings(inGate, needsFreeProcessor)).toEqual([]);
   });
 });

@@ -309,7 +309,7 @@ describe('the folder of pictures', () => {
     writeFileSync(half, 'half');
     await shared.tidy();
     expect([await shared.removeOrphan(asset, nobody), existsSync(half)]).toEqual([false, true]);
-    const old = (Date.now() - HOUR_MS) / 1_000;
+    const old = (systemClock.nowMs() - HOUR_MS) / 1_000;
     for (const one of [file, half]) utimesSync(one, old, old);
     await shared.tidy();
     expect([await shared.removeOrphan(asset, nobody), existsSync(half)]).toEqual([true, false]);

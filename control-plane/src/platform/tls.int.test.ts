@@ -4,11 +4,12 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger, DAY_MS, systemClock, systemRandom } from '@footlight/platform';
+import { TEST_EPOCH_MS } from '@footlight/platform/testing';
 import * as x509 from '@peculiar/x509';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Certificate, certificateNames, loadCertificate } from './tls.ts';
 
-const NOW_MS = Date.now();
+const NOW_MS = TEST_EPOCH_MS;
 
 let folder: string;
 let log: string[];

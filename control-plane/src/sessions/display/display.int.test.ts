@@ -35,7 +35,13 @@ describeDatabases('PATCH /v1/sessions/{id}/display', (databases) => {
     );
   /** The host reports its abilities together with its metrics. */
   async function reports(id: string, metrics: Record<string, string | number | boolean>) {
-    agent.send({ type: 'session_metrics', session_id: id, ts: Date.now(), window_ms: 5_000, metrics });
+    agent.send({
+      type: 'session_metrics',
+      session_id: id,
+      ts: world.clock.nowMs(),
+      window_ms: 5_000,
+      metrics,
+    });
     await eventually(async () => {
       const [row] = await world.list('?state=active');
       return row?.latest_metrics.agent === undefined ? undefined : true;

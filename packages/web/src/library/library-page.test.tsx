@@ -16,7 +16,7 @@ import '../../test/patience.ts';
 import { app, session } from '../../test/fixtures.ts';
 import { saveLogin } from '../api/auth-store.ts';
 import { keys } from '../api/query-keys.ts';
-import { runIn } from '../clock.ts';
+import { clock, runIn } from '../clock.ts';
 import { LibraryPage } from './library-page.tsx';
 
 let answers: Record<string, () => Response>;
@@ -104,7 +104,7 @@ describe('the library', () => {
   });
 
   test('shows when the host will end a session without a viewer, and nothing while it has one', async () => {
-    const idle_ends_at = new Date(Date.now() + 8 * 60_000).toISOString();
+    const idle_ends_at = new Date(clock.nowMs() + 8 * 60_000).toISOString();
     const items = [session(0, { idle_ends_at }), session(1, { idle_ends_at: null }), session(2)];
     answers['GET /v1/sessions'] = () => Response.json({ items, next_cursor: null });
     open();

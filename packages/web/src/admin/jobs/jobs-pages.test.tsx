@@ -21,7 +21,7 @@ beforeEach(() => {
     'admin.jobs.run': () => ({
       run_id: 'r',
       state: 'pending',
-      scheduled_for: new Date().toISOString(),
+      scheduled_for: ago(0),
       eta_note: 'Starts within about 10 s.',
     }),
     'admin.jobs.update': () => job({ enabled: false }),

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { ago, failedSession, session } from '../../../test/fixtures.ts';
 import { storyOf, storySteps, whyThere } from './story.ts';
 
-const NOW_MS = Date.now();
+const NOW_MS = Date.parse(ago(0));
 const at = (secondsAfter: number) => new Date(NOW_MS - 100_000 + secondsAfter * 1_000).toISOString();
 const lived = (part: Partial<Session>): Session =>
   session(0, { created_at: at(0), started_at: at(1.2), state_detail: null, ...part });

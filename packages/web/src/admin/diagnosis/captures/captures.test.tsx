@@ -6,7 +6,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import '../../../../test/patience.ts';
-import { id } from '../../../../test/fixtures.ts';
+import { ago, id } from '../../../../test/fixtures.ts';
 import { addOperations } from '../../../api/client.ts';
 import { adminOperationTable } from '../../frame/admin-operation-table.ts';
 import type { TraceEvent } from '../event-labels.ts';
@@ -17,7 +17,7 @@ addOperations(adminOperationTable);
 
 const SESSION = id(2, 1);
 const CAPTURE = id(7, 1);
-const NOW = Date.now();
+const NOW = Date.parse(ago(0));
 
 const result = (part: Partial<Capture>): Capture => ({
   capture_id: CAPTURE,
