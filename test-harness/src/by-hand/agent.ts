@@ -83,8 +83,8 @@ export async function runAgents(args: readonly string[], until: AbortSignal): Pr
 function told(nodeName: string, behaviour: Behaviour): Behaviour {
   return {
     ...behaviour,
-    answer: (command) => {
-      const given = behaviour.answer(command);
+    answer: (command, holdsSession) => {
+      const given = behaviour.answer(command, holdsSession);
       const words = given === 'ok' || given === 'silence' ? given : `refused as ${given.code}`;
       say(`${nodeName}: ${command.type} → ${words}`);
       return given;

@@ -18,8 +18,8 @@ const command = { type: 'session_stop', id: 'command' } as unknown as ControlCom
 const HELD: HeldSession = { session_id: 's', app_id: 'a', state: 'running', started_at: 1, viewer: false };
 /** The visible effect of each word of scripts/fake agent. */
 const AGENT_SHOWS: Record<string, (behaviour: Behaviour) => boolean> = {
-  silent: ({ answer }) => answer(command) === 'silence',
-  refuses: ({ answer }) => typeof answer(command) === 'object',
+  silent: ({ answer }) => answer(command, true) === 'silence',
+  refuses: ({ answer }) => typeof answer(command, true) === 'object',
   stuck: ({ launch }) => launch.length > 0 && launch.every(({ state }) => state === 'starting'),
   fails: ({ launch }) => launch.at(-1)?.failure_code === 'app_exited_early',
   slow: ({ launch, ackDelayMs }) => ackDelayMs > 0 && launch.every(({ afterMs = 0 }) => afterMs > 0),

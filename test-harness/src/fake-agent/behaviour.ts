@@ -27,8 +27,12 @@ export type PullStep = Pick<ImageState, 'state' | 'progress_pct' | 'bytes' | 'er
 
 /** Faults of a fake agent. Tests may change every field while the agent runs. */
 export interface Behaviour {
-  /** Default: accepts every command. */
-  answer: (command: ControlCommand) => Answer;
+  /**
+   * Default: refuses a command that needs a session if the agent does not hold that session, and accepts every other
+   * command.
+   * @param holdsSession whether the agent holds the command's session, and the session is not ending
+   */
+  answer: (command: ControlCommand, holdsSession: boolean) => Answer;
   /** Milliseconds between a command and its ack. */
   ackDelayMs: number;
   /** Reports after a session start. Default: all states up to running, with a presented app. */
@@ -98,8 +102,20 @@ export function modelEncoder(mpixelS: number): BenchSamples {
   };
 }
 
+/** Commands that a real agent refuses without their session; it accepts an assignment, a stop and a recording. */
+const NEEDS_SESSION: ReadonlySet<ControlCommand['type']> = new Set([
+  'session_start',
+  'session_swap_app',
+  'session_display_update',
+  'session_tune',
+  'session_capture',
+]);
+
 export const honest: Behaviour = {
-  answer: () => 'ok',
+  answer: ({ type }, holdsSession) =>
+    holdsSession || !NEEDS_SESSION.has(type)
+      ? 'ok'
+      : { code: 'no_such_session', error: 'this host does not hold the session' },
   ackDelayMs: 0,
   launch: [
     { state: 'starting', detail: 'starting display' },

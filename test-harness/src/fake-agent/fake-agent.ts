@@ -406,7 +406,7 @@ export class FakeAgent {
       return;
     }
     if (this.behaviour.ackDelayMs > 0) await delay(this.#clock, this.behaviour.ackDelayMs);
-    const answer = this.behaviour.answer(command);
+    const answer = this.behaviour.answer(command, this.#holdsSessionOf(command));
     if (answer === 'silence') return;
     const ack: AgentMessage & { type: 'ack' } =
       answer === 'ok'
@@ -422,6 +422,12 @@ export class FakeAgent {
     if (this.#acks.size > STORED_ACKS) this.#acks.delete(this.#acks.keys().next().value as string);
     this.send(ack);
     if (ack.ok) await this.#obey(command);
+  }
+
+  /** Whether the command names a session that this agent holds and that is not ending. */
+  #holdsSessionOf(command: ControlCommand): boolean {
+    const session = 'session_id' in command ? this.sessions.get(command.session_id) : undefined;
+    return session !== undefined && session.state !== 'stopping' && !isTerminal(session.state);
   }
 
   async #obey(command: ControlCommand): Promise<void> {

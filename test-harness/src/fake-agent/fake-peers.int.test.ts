@@ -64,6 +64,41 @@ describe('the clock of a test is the clock of its fakes', () => {
   });
 });
 
+describe('an agent without the session of a command', () => {
+  const session_id = '11111111-1111-4111-8111-111111111111';
+  const app_id = '22222222-2222-4222-8222-222222222222';
+  const start = { type: 'session_start', session_id } as const;
+  const answer = async (command: Parameters<FakeControl['command']>[0]) => {
+    const ack = await control.command(command);
+    return ack.ok ? 'ok' : ack.code;
+  };
+  beforeEach(async () => {
+    await agent.connect();
+    await control.wait('ack');
+  });
+
+  test('refuses the command', async () => {
+    expect(await answer(start)).toBe('no_such_session');
+    agent.hold({ session_id, app_id, state: 'assigned', started_at: null });
+    expect(await answer(start)).toBe('ok');
+  });
+
+  test('refuses a change of a session that is ending', async () => {
+    agent.hold({ session_id, app_id, state: 'stopping' });
+    expect(await answer({ type: 'session_tune', session_id, keyframe: true })).toBe('no_such_session');
+  });
+
+  test('accepts a stop, and reports the end', async () => {
+    expect(await answer({ type: 'session_stop', session_id, reason: 'user_requested' })).toBe('ok');
+    expect(await control.wait('session_state')).toMatchObject({ session_id, state: 'stopped' });
+  });
+
+  test('accepts every command if the test says so', async () => {
+    agent.behaviour.answer = () => 'ok';
+    expect(await answer(start)).toBe('ok');
+  });
+});
+
 test('a seed repeats the ids of an agent', () => {
   expect(agentOf(7).bootId).toBe(agentOf(7).bootId);
   expect(agentOf(7).bootId).not.toBe(agentOf(8).bootId);
