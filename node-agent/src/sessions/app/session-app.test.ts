@@ -3,7 +3,8 @@ import { ManualClock } from '@footlight/platform/testing';
 import type { AppSpec } from '@footlight/protocol/agent';
 import { describe, expect, test } from 'vitest';
 import type { MediaWorker } from '../../media/worker/worker-pool.ts';
-import type { AppExit, RunningApp, SessionDirs } from '../../runtime/runtime.ts';
+import type { RunningApp, SessionDirs } from '../../runtime/runtime.ts';
+import { FakeApp } from '../../testing/fake-app.ts';
 import type { UserAndHomes } from '../home/user-and-homes.ts';
 import type { ScreenAndSound } from '../life/screen-and-sound.ts';
 import { WINDOWLESS_MS } from './daemon-watch.ts';
@@ -14,36 +15,6 @@ const spec = (label: string): AppSpec => ({
   ...{ image: '', args: [label], env: {}, mounts: [], gpu: false, label },
   home: HOME,
 });
-
-/** A fake app that ends when the test ends it. */
-class FakeApp implements RunningApp {
-  readonly exited: Promise<AppExit>;
-  readonly handedOver: Promise<void>;
-  handOver: () => void = () => undefined;
-  log = '';
-  stops = 0;
-  exit: (status: number) => void = () => undefined;
-  stopProblem: Error | null = null;
-
-  constructor() {
-    this.exited = new Promise((resolve) => {
-      this.exit = (status) => resolve({ status });
-    });
-    this.handedOver = new Promise((resolve) => {
-      this.handOver = resolve;
-    });
-  }
-
-  logTail(): string {
-    return this.log;
-  }
-
-  async stop(): Promise<void> {
-    this.stops += 1;
-    if (this.stopProblem) throw this.stopProblem;
-    this.exit(0);
-  }
-}
 
 function session(first = spec('old'), bootTimeoutSecs = 0) {
   const end = new AbortController();
@@ -136,7 +107,9 @@ test('an app that does not end fails only its session', async () => {
   const { app, applied, started, end } = session();
   app.launch(SCREEN);
   const old = await started('old');
-  old.stopProblem = new Error('the app does not end');
+  old.onStop = () => {
+    throw new Error('the app does not end');
+  };
   app.change({ app_id: 'app-2', app: spec('new') });
   await expect.poll(() => old.stops).toBeGreaterThan(0);
   await new Promise(setImmediate);

@@ -1,51 +1,19 @@
 import { ManualClock } from '@footlight/platform/testing';
 import { describe, expect, test } from 'vitest';
-import type { AppExit, RunningApp } from '../../runtime/runtime.ts';
+import { FakeApp } from '../../testing/fake-app.ts';
 import { type SwapSteps, swapApps } from './app-swap.ts';
-
-/** A fake app that records its calls in the log that all fakes share. */
-class FakeApp implements RunningApp {
-  readonly exited: Promise<AppExit>;
-  readonly handedOver = new Promise<void>(() => undefined);
-  readonly #name: string;
-  readonly #log: string[];
-  #exit: (exit: AppExit) => void = () => undefined;
-  #gone = false;
-  /** Called at each stop. */
-  onStop: () => void = () => undefined;
-
-  constructor(name: string, log: string[]) {
-    this.#name = name;
-    this.#log = log;
-    this.exited = new Promise((resolve) => {
-      this.#exit = resolve;
-    });
-  }
-
-  exit(status: number | null): void {
-    this.#gone = true;
-    this.#exit({ status });
-  }
-
-  logTail(): string {
-    return '';
-  }
-
-  async stop(): Promise<void> {
-    this.onStop();
-    if (!this.#gone) this.#log.push(`stop ${this.#name}`);
-    this.exit(0);
-    await this.exited;
-  }
-}
 
 function world(more: Partial<SwapSteps> = {}) {
   const log: string[] = [];
   const clock = new ManualClock();
   const end = new AbortController();
-  const old = new FakeApp('old', log);
-  const next = new FakeApp('new', log);
-  const again = new FakeApp('old again', log);
+  const fakeApp = (name: string) =>
+    new FakeApp((wasRunning) => {
+      if (wasRunning) log.push(`stop ${name}`);
+    });
+  const old = fakeApp('old');
+  const next = fakeApp('new');
+  const again = fakeApp('old again');
   let draw: () => void = () => undefined;
   const drawn = new Promise<void>((resolve) => {
     draw = resolve;
