@@ -6,7 +6,6 @@ import type { WebSocket } from 'ws';
 import { hostSubjects } from '../fleet/index.ts';
 import { createInProcessBus } from '../platform/bus/in-process.ts';
 import { withGaps } from '../platform/bus/testing/gaps.ts';
-import type { Platform } from '../platform/platform.ts';
 import { ManualClock } from '../testing/index.ts';
 import { type SignalToViewer, sessionSubjects, type ViewedSession } from './subjects.ts';
 import { ViewerSocket } from './viewer-socket.ts';
@@ -67,7 +66,7 @@ async function world(options: WorldOptions = {}) {
   const toAgent: { type: string }[] = [];
   const released = { handshakes: 0, sockets: 0 };
   const viewer = new ViewerSocket(
-    { clock, bus, logger } as unknown as Platform,
+    { clock, bus, logger },
     {
       agents: {
         link: async () => (relay.is === 'gone' ? null : { features: [], registeredMs: 0, silentMs: 0 }),

@@ -87,7 +87,7 @@ export interface ViewerDeps {
 }
 
 export class ViewerSocket {
-  readonly #platform: Platform;
+  readonly #platform: Pick<Platform, 'bus' | 'clock' | 'logger'>;
   readonly #deps: ViewerDeps;
   readonly #socket: WebSocket;
   readonly #rate: TokenBucket;
@@ -113,7 +113,7 @@ export class ViewerSocket {
   #refreshing = false;
   #stale = false;
 
-  constructor(platform: Platform, deps: ViewerDeps, socket: WebSocket) {
+  constructor(platform: Pick<Platform, 'bus' | 'clock' | 'logger'>, deps: ViewerDeps, socket: WebSocket) {
     this.#platform = platform;
     this.#deps = deps;
     this.#socket = socket;

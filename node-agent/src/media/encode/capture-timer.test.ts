@@ -1,4 +1,3 @@
-import type { ManualClock } from '@footlight/gst';
 import { expect, test } from 'vitest';
 import type { MediaClock } from '../session/media-clock.ts';
 import { CaptureTimer } from './capture-timer.ts';
@@ -25,7 +24,7 @@ test.each([24, 25, 30, 50, 60, 90, 120, 144, 240])(
       },
       releaseWaiting: () => false,
     };
-    const timer = new CaptureTimer(clock as unknown as ManualClock, fps, time);
+    const timer = new CaptureTimer(clock, fps, time);
     timer.start();
     for (let frame = 1n; frame <= 2_000n; frame++) {
       nowMs += 5;

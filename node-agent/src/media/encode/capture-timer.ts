@@ -26,7 +26,7 @@ const AGAIN_MS = 1;
  * new → (start) → running → (stop) → stopped. Owner: the pipeline, which owns the clock too.
  */
 export class CaptureTimer {
-  readonly #clock: ManualClock;
+  readonly #clock: Pick<ManualClock, 'releaseWaiting' | 'set' | 'timeNs'>;
   readonly #mediaClock: MediaClock;
   #fps: bigint;
   #schedule: CaptureSchedule;
@@ -42,7 +42,11 @@ export class CaptureTimer {
   readonly #captures: { clockMs: number; atMs: number }[] = [];
 
   /** @param fps whole frames per second */
-  constructor(clock: ManualClock, fps: number, mediaClock: MediaClock) {
+  constructor(
+    clock: Pick<ManualClock, 'releaseWaiting' | 'set' | 'timeNs'>,
+    fps: number,
+    mediaClock: MediaClock,
+  ) {
     this.#clock = clock;
     this.#mediaClock = mediaClock;
     this.#fps = BigInt(fps);

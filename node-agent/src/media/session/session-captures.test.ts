@@ -1,14 +1,13 @@
 import { ManualClock } from '@footlight/platform/testing';
 import { expect, test } from 'vitest';
 import type { CaptureMade, EncoderProps } from '../worker/capture-messages.ts';
-import type { MediaClock } from './media-clock.ts';
 import { SessionCaptures, type SessionCapturesOptions } from './session-captures.ts';
 
 function captures(options: Partial<SessionCapturesOptions> = {}) {
   const clock = new ManualClock();
   const answers: [number, CaptureMade][] = [];
   const it = new SessionCaptures({
-    clock: clock as unknown as MediaClock,
+    clock,
     graph: () => Promise.resolve('digraph {}'),
     encoderProps: () => ({ encoder_factory: 'x' }) as EncoderProps,
     rate: () => ({ abr_setpoint_kbps: 5_000 }),

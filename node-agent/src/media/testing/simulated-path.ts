@@ -54,15 +54,14 @@ export class SimulatedPath {
     this.#random = options.random ?? (() => 1);
   }
 
-  get track(): Track {
-    const track = {
+  get track(): Pick<Track, 'isOpen' | 'onMessage' | 'sendMessageBinary'> {
+    return {
       isOpen: () => true,
       onMessage: (listener: (data: Buffer) => void) => {
         this.#listener = listener;
       },
       sendMessageBinary: (data: Buffer) => this.#send(data),
     };
-    return track as unknown as Track;
   }
 
   get queuedBytes(): number {

@@ -1,5 +1,4 @@
 import { ManualClock } from '@footlight/platform/testing';
-import type { Track } from 'node-datachannel';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { EncodedFrame } from '../encode/video-pipeline.ts';
 import { readRtpHeader } from '../rtp/rtp-packet.ts';
@@ -28,7 +27,7 @@ beforeEach(() => {
       hear = listener;
     },
     sendMessageBinary: (data: Buffer) => sent.push(data) > 0,
-  } as unknown as Track;
+  };
   media = new PeerMedia({
     stream: testStream(),
     clock,

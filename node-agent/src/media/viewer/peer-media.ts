@@ -24,7 +24,7 @@ import { SenderReports } from './sender-reports.ts';
 import { ViewerPath } from './viewer-path.ts';
 
 interface OwnedTrack {
-  track: Track;
+  track: Pick<Track, 'isOpen' | 'onMessage' | 'sendMessageBinary'>;
   ssrc: number;
 }
 

@@ -5,10 +5,8 @@ import { describe, expect, test } from 'vitest';
 import type { MediaWorker } from '../../media/worker/worker-pool.ts';
 import type { RunningApp, SessionDirs } from '../../runtime/runtime.ts';
 import { FakeApp } from '../../testing/fake-app.ts';
-import type { UserAndHomes } from '../home/user-and-homes.ts';
-import type { ScreenAndSound } from '../life/screen-and-sound.ts';
 import { WINDOWLESS_MS } from './daemon-watch.ts';
-import { SessionApp, type SessionAppDeps } from './session-app.ts';
+import { SessionApp } from './session-app.ts';
 
 const HOME = { provider: 'local', ref: '/homes/alice', container_path: '' } as const;
 const spec = (label: string): AppSpec => ({
@@ -48,11 +46,13 @@ function session(first = spec('old'), bootTimeoutSecs = 0) {
         home: HOME.ref,
         homeRef: HOME.ref,
         user: null,
+        takeNext: async () => HOME.ref,
+        moveToNext: async () => undefined,
         dropNext: async () => undefined,
-      } as unknown as UserAndHomes,
+      },
       writeRecord: async () => undefined,
     },
-    events: { send: () => undefined } as unknown as SessionAppDeps['events'],
+    events: { send: () => undefined },
     ended: end.signal,
     bootTimeoutSecs,
     gpu: { renderNode: null, cdiName: null },
@@ -83,8 +83,10 @@ function session(first = spec('old'), bootTimeoutSecs = 0) {
   return { app, applied, hints, clock, started, refused, waitsFor, end: () => end.abort() };
 }
 
-const screenAndSoundOf = (answers: Promise<void>) =>
-  ({ display: { name: ':1', socket: '/x', answers }, audio: null }) as unknown as ScreenAndSound;
+const screenAndSoundOf = (answers: Promise<void>) => ({
+  display: { name: ':1', socket: '/x', answers },
+  audio: null,
+});
 const SCREEN = screenAndSoundOf(Promise.resolve());
 
 test('a session that ends while its old app is restarted also ends that app', async () => {

@@ -2,11 +2,13 @@ import { join } from 'node:path';
 import type { Clock, Logger, Timer } from '@footlight/platform';
 import { errorText } from '@footlight/platform';
 import type { AppSpec, SessionSwapApp } from '@footlight/protocol/agent';
+import type { AudioServer } from '../../display/audio-server.ts';
+import type { Display } from '../../display/xvfb.ts';
 import type { CommandAnswer } from '../../link/ack-store.ts';
 import type { AppNetwork } from '../../runtime/network/app-network.ts';
 import { type AppGpu, LaunchError, type RunningApp, type Runtime } from '../../runtime/runtime.ts';
+import type { UserAndHomes } from '../home/user-and-homes.ts';
 import { aborted } from '../life/aborted.ts';
-import type { ScreenAndSound } from '../life/screen-and-sound.ts';
 import type { Input } from '../life/state.ts';
 import type { TraceEvents } from '../reports/trace-events.ts';
 import { makeScratchHome } from '../resources/record.ts';
@@ -16,6 +18,13 @@ import type { SessionWorker } from '../worker/session-worker.ts';
 import { DaemonWatch } from './daemon-watch.ts';
 import { sandboxHint } from './sandbox-hint.ts';
 
+/** The display and the sound server that an app uses. */
+interface AppOutput {
+  display: Pick<Display, 'answers' | 'name' | 'socket'>;
+  /** null: the session has no sound. */
+  audio: Pick<AudioServer, 'server'> | null;
+}
+
 /** Dependencies of a session's app. */
 export interface SessionAppDeps {
   sessionId: string;
@@ -23,8 +32,10 @@ export interface SessionAppDeps {
   logger: Logger;
   runtime: Runtime;
   gpu: AppGpu;
-  resources: Pick<SessionResources, 'dirs' | 'userAndHomes' | 'writeRecord'>;
-  events: TraceEvents;
+  resources: Pick<SessionResources, 'dirs' | 'writeRecord'> & {
+    userAndHomes: Pick<UserAndHomes, 'dropNext' | 'home' | 'homeRef' | 'moveToNext' | 'takeNext' | 'user'>;
+  };
+  events: Pick<TraceEvents, 'send'>;
   /** Aborts when the session starts to end. */
   ended: AbortSignal;
   /** Time limit for an app to draw; 0: no limit. */
@@ -43,7 +54,7 @@ export interface SessionAppDeps {
  */
 export class SessionApp {
   readonly #deps: SessionAppDeps;
-  #screenAndSound: ScreenAndSound | null = null;
+  #screenAndSound: AppOutput | null = null;
   #running: RunningApp | null = null;
   #launch: Promise<void> = Promise.resolve();
   /** Spec of the running app. */
@@ -100,7 +111,7 @@ export class SessionApp {
   }
 
   /** Starts the first app. Returns at once. */
-  launch(screenAndSound: ScreenAndSound): void {
+  launch(screenAndSound: AppOutput): void {
     this.#screenAndSound = screenAndSound;
     this.#launch = this.#launchOn(screenAndSound);
   }
@@ -159,7 +170,7 @@ export class SessionApp {
     }
   }
 
-  async #launchOn(screenAndSound: ScreenAndSound): Promise<void> {
+  async #launchOn(screenAndSound: AppOutput): Promise<void> {
     this.#onceDisplayAnswers(() => this.#armBootTimer());
     try {
       const home = this.#deps.resources.userAndHomes.home ?? this.#scratchHome;
@@ -201,7 +212,7 @@ export class SessionApp {
   }
 
   /** Starts an app. @throws when it cannot be started */
-  async #start(screenAndSound: ScreenAndSound, spec: AppSpec, home: string): Promise<RunningApp> {
+  async #start(screenAndSound: AppOutput, spec: AppSpec, home: string): Promise<RunningApp> {
     const { sessionId, runtime, resources, worker, gpu } = this.#deps;
     const { dirs, userAndHomes } = resources;
     const prepared = this.#network;

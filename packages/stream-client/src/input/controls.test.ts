@@ -1,7 +1,6 @@
 // @vitest-environment happy-dom
 import type { InputMessage } from '@footlight/protocol/input';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Environment } from '../types.ts';
 import { Controls } from './controls.ts';
 import { recordingSender } from './recording-sender.ts';
 
@@ -16,7 +15,7 @@ beforeEach(() => {
     monotonicMs: () => 0,
     setTimeout: () => ({ cancel: () => undefined }),
     setInterval: () => ({ cancel: () => undefined }),
-  } as unknown as Environment;
+  };
   const sender = recordingSender(environment, (message) => sent.push(message));
   surface = document.createElement('div');
   const video = document.createElement('video');

@@ -42,7 +42,7 @@ export class Controls {
   #touchScreen = false;
 
   constructor(
-    environment: Environment,
+    environment: Pick<Environment, 'monotonicMs' | 'setInterval' | 'setTimeout'>,
     sender: InputSender,
     surface: HTMLElement,
     video: HTMLVideoElement,

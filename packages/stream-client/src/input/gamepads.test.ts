@@ -1,7 +1,6 @@
 // @vitest-environment happy-dom
 import type { InputMessage } from '@footlight/protocol/input';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Environment } from '../types.ts';
 import { Gamepads } from './gamepads.ts';
 import { recordingSender } from './recording-sender.ts';
 
@@ -52,11 +51,12 @@ beforeEach(() => {
   Object.assign(navigator, { getGamepads: () => present });
   const environment = {
     monotonicMs: () => nowMs,
+    setTimeout: () => ({ cancel: () => undefined }),
     setInterval: (work: () => void) => {
       polls.push(work);
       return { cancel: () => void polls.splice(polls.indexOf(work), 1) };
     },
-  } as unknown as Environment;
+  };
   const sender = recordingSender(environment, (message) => sent.push(message));
   pads = new Gamepads(environment, sender, {
     isEnabled: () => enabled,

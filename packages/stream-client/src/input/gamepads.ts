@@ -46,7 +46,7 @@ export interface PadHooks {
  * removes the devices itself.
  */
 export class Gamepads {
-  #environment: Environment;
+  #environment: Pick<Environment, 'monotonicMs' | 'setInterval'>;
   #sender: InputSender;
   #hooks: PadHooks;
   #maxPads = MAX_PADS;
@@ -58,7 +58,11 @@ export class Gamepads {
   /** keys: the browser's index */
   #watched = new Map<number, WatchedPad>();
 
-  constructor(environment: Environment, sender: InputSender, hooks: PadHooks) {
+  constructor(
+    environment: Pick<Environment, 'monotonicMs' | 'setInterval'>,
+    sender: InputSender,
+    hooks: PadHooks,
+  ) {
     this.#environment = environment;
     this.#sender = sender;
     this.#hooks = hooks;

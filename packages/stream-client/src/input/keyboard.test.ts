@@ -1,7 +1,6 @@
 // @vitest-environment happy-dom
 import { decodeInput, type InputMessage } from '@footlight/protocol/input';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Environment } from '../types.ts';
 import { Keyboard } from './keyboard.ts';
 import { InputSender } from './sender.ts';
 
@@ -24,7 +23,7 @@ beforeEach(() => {
       timers.push(work);
       return { cancel: () => void timers.splice(timers.indexOf(work), 1) };
     },
-  } as unknown as Environment;
+  };
   const channel = {
     readyState: 'open',
     bufferedAmount: 0,

@@ -36,7 +36,7 @@ export interface KeyboardHooks {
 export class Keyboard {
   /** the element that has the focus for the surface; null: the surface cannot have children */
   readonly field: HTMLTextAreaElement | null;
-  #environment: Environment;
+  #environment: Pick<Environment, 'setTimeout'>;
   #sender: InputSender;
   #surface: HTMLElement;
   #hooks: KeyboardHooks;
@@ -46,7 +46,12 @@ export class Keyboard {
   #isApple = /Mac|iPhone|iPad/.test(navigator.platform);
   #isWindows = /^Win/.test(navigator.platform);
 
-  constructor(environment: Environment, sender: InputSender, surface: HTMLElement, hooks: KeyboardHooks) {
+  constructor(
+    environment: Pick<Environment, 'setTimeout'>,
+    sender: InputSender,
+    surface: HTMLElement,
+    hooks: KeyboardHooks,
+  ) {
     this.#environment = environment;
     this.#sender = sender;
     this.#surface = surface;

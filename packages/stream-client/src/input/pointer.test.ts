@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import type { InputMessage } from '@footlight/protocol/input';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Environment, Finger } from '../types.ts';
+import type { Finger } from '../types.ts';
 import { Pointer } from './pointer.ts';
 import { recordingSender } from './recording-sender.ts';
 
@@ -25,7 +25,7 @@ beforeEach(() => {
       work();
       return { cancel: () => undefined };
     },
-  } as unknown as Environment;
+  };
   const sender = recordingSender(environment, (message) => sent.push(message));
   surface = document.createElement('div');
   overlay = document.createElement('button');

@@ -4,7 +4,7 @@ import { InputSender } from './sender.ts';
 
 /** For tests: a sender whose open channels record all messages in order. */
 export function recordingSender(
-  environment: Environment,
+  environment: Pick<Environment, 'monotonicMs' | 'setTimeout'>,
   keep: (message: InputMessage) => void,
 ): InputSender {
   const channel = (lane: InputLane) =>

@@ -22,7 +22,7 @@ const MOVE_INTERVAL_MS = 1000 / POINTER_MAX_PER_SECOND;
  * detached ⇄ attached, by attach(), which also frees the timer of unsent moves. Channels belong to their connection.
  */
 export class InputSender {
-  #environment: Environment;
+  #environment: Pick<Environment, 'monotonicMs' | 'setTimeout'>;
   #input: RTCDataChannel | null = null;
   #motion: RTCDataChannel | null = null;
   #inputSeq = 0;
@@ -36,7 +36,10 @@ export class InputSender {
   #sumY = 0;
 
   /** @param onPress called for each pressed key or button with its seq and the time of sending (monotonic ms) */
-  constructor(environment: Environment, onPress: (seq: number, sentMs: number) => void) {
+  constructor(
+    environment: Pick<Environment, 'monotonicMs' | 'setTimeout'>,
+    onPress: (seq: number, sentMs: number) => void,
+  ) {
     this.#environment = environment;
     this.#onPress = onPress;
   }

@@ -2,7 +2,7 @@
 import { CLIENT_METRIC_KEYS, type ClientMetrics } from '@footlight/protocol/telemetry';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ShownFrame } from '../media/picture.ts';
-import type { Environment, StreamStats } from '../types.ts';
+import type { StreamStats } from '../types.ts';
 import { Meter } from './meter.ts';
 
 /** Counters of the connection one second later. */
@@ -100,7 +100,7 @@ beforeEach(() => {
       if (everyMs === 1_000) tick = run;
       return { cancel: () => undefined };
     },
-  } as unknown as Environment;
+  };
   meter = new Meter(environment, {
     measured: () => ({ connection, captureTimeNegotiated: true }),
     targetFps: () => 60,

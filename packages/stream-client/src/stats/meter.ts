@@ -43,7 +43,7 @@ export interface MeterHooks {
 export class Meter {
   readonly clicks = new ClickToPhoton();
   readonly #parts = new DelayParts();
-  #environment: Environment;
+  #environment: Pick<Environment, 'monotonicMs' | 'nowUnixMs' | 'setInterval'>;
   #hooks: MeterHooks;
   #presentation = new Presentation();
   #freezes = new FreezeDetector();
@@ -55,7 +55,10 @@ export class Meter {
   #encodeMs: number | null = null;
   #playoutMs: number | null = null;
 
-  constructor(environment: Environment, hooks: MeterHooks) {
+  constructor(
+    environment: Pick<Environment, 'monotonicMs' | 'nowUnixMs' | 'setInterval'>,
+    hooks: MeterHooks,
+  ) {
     this.#environment = environment;
     this.#hooks = hooks;
     this.#refresh = new RefreshRate(environment);

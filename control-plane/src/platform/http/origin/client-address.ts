@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /** The client of a request. */
@@ -20,8 +21,11 @@ export interface Peer {
   trustedProxy: boolean;
 }
 
+/** The parts of a request that show its client. */
+type ClientRequest = Pick<IncomingMessage, 'headers'> & { socket: Pick<Socket, 'remoteAddress'> };
+
 export interface ClientAddresses {
-  of(request: IncomingMessage): ClientAddress;
+  of(request: ClientRequest): ClientAddress;
   /** @param remoteAddress remote address of the socket @returns null for a closed socket */
   peer(remoteAddress: string | undefined): Peer | null;
 }
