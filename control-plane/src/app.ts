@@ -139,6 +139,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     opened.push(() => leader.close());
     const activity = createActivity({ database, clock, logger });
     opened.push(() => activity.settled());
+    // The machine's clock: with the stopped clock of a test, close() would wait forever for a silent collector.
     const traces = config.traces && (await createOtlpTraces(config.traces, { clock: systemClock, logger }));
     if (traces) opened.push(() => traces.close());
     const base = {
