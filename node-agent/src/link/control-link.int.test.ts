@@ -237,6 +237,35 @@ describe('a registered link', () => {
     await control.until(() => heard.seen.includes(2));
   });
 
+  test.each([
+    ['the last report is confirmed', () => control.send({ type: 'seen', seq: 2 })],
+    ['the connection is lost', () => control.cut()],
+  ])('a flush ends when %s', async (_what, happens) => {
+    const { link, heard } = await connect({ autoSeen: false }, {}, {}, new ManualClock());
+    await control.wait('heartbeat');
+    for (const detail of ['one', 'two']) link.report(report(detail));
+    let isOver = false;
+    const flushed = link.flush(60_000).then(() => {
+      isOver = true;
+    });
+    control.send({ type: 'seen', seq: 1 });
+    await expect.poll(() => heard.seen).toContain(1);
+    expect(isOver).toBe(false);
+    happens();
+    await flushed;
+  });
+
+  test('a flush ends at its time limit, and at once without a report', async () => {
+    const clock = new ManualClock();
+    const { link } = await connect({ autoSeen: false }, {}, {}, clock);
+    await control.wait('heartbeat');
+    await link.flush(60_000);
+    link.report(report('one'));
+    const flushed = link.flush(2_000);
+    clock.advance(2_000);
+    await flushed;
+  });
+
   test('reports that the control plane has already seen are not sent again', async () => {
     const { link } = await connect({ autoSeen: false, registered: () => ({ last_seq: 1 }) });
     link.report(report('known'));

@@ -1,5 +1,5 @@
 import type { Clock, Logger, Random, Timer } from '@footlight/platform';
-import { errorText, TokenBucket } from '@footlight/platform';
+import { errorText, pause, TokenBucket } from '@footlight/platform';
 import {
   AGENT_CLOSE,
   AGENT_PROTOCOL,
@@ -112,6 +112,8 @@ export class ControlLink {
   #unauthorizedInRow = 0;
   #enrolledAtMs: number | null = null;
   #stopped = false;
+  /** Ends the wait of flush(). */
+  #flushed = new AbortController();
 
   constructor(options: LinkOptions, deps: LinkDeps) {
     this.#options = options;
@@ -235,10 +237,9 @@ export class ControlLink {
 
   /** Waits until every report is confirmed, limitMs have passed, or the connection is lost. */
   async flush(limitMs: number): Promise<void> {
-    const untilMs = this.#deps.clock.monotonicMs() + limitMs;
-    while (this.connected && this.#outbox.size > 0 && this.#deps.clock.monotonicMs() < untilMs) {
-      await new Promise<void>((resolve) => void this.#deps.clock.setTimeout(resolve, 20));
-    }
+    if (!this.connected || this.#outbox.size === 0) return;
+    this.#flushed = new AbortController();
+    await pause(this.#deps.clock, limitMs, this.#flushed.signal);
   }
 
   /** Closes the connection with code 1001 and does not reconnect. */
@@ -412,11 +413,13 @@ export class ControlLink {
 
   #seen(seq: number): void {
     this.#outbox.seen(seq);
+    if (this.#outbox.size === 0) this.#flushed.abort();
     this.#deps.handler.seen(seq);
   }
 
   #ended(end: LinkEnd, wasReady: boolean, enrolling: boolean): void {
     this.#connection = null;
+    this.#flushed.abort();
     this.#paceTimer?.cancel();
     this.#paceTimer = null;
     this.#pairs.clear();
