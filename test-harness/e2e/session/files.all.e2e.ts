@@ -97,7 +97,7 @@ describe.runIf(process.getuid?.() === 0)('files of a session', () => {
   test('the app’s files are listed, with the size limit shown before anything is sent', async () => {
     const dialog = await openFiles();
     await dialog.getByText('note.txt').waitFor();
-    await dialog.getByText('each of at most 64 MB').waitFor();
+    await dialog.getByText('the limit is 64 MB a file').waitFor();
     await page.screenshot({ path: path.join(images, 'session-files.png') });
     await page.keyboard.press('Escape');
   });

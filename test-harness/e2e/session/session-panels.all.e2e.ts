@@ -137,7 +137,7 @@ describe.runIf(process.getuid?.() === 0)('the panels of a session’s bar', () =
     const parts = panel.locator('dl').first();
     await eventually('the parts of the delay, and click to photon', 20_000, async () => {
       const text = (await parts.textContent()) ?? '';
-      return /Capture\s*[\d.]+ ms/.test(text) && /to its picture\s*[\d.]+ ms/.test(text) ? true : null;
+      return /Capture\s*[\d.]+ ms/.test(text) && /Click to picture\s*[\d.]+ ms/.test(text) ? true : null;
     });
     const numbers = [...((await parts.textContent()) ?? '').matchAll(/([\d.]+) ms/g)].map((match) =>
       Number(match[1]),
@@ -146,7 +146,7 @@ describe.runIf(process.getuid?.() === 0)('the panels of a session’s bar', () =
       /([\d.]+) ms/.exec((await panel.getByText('Where the delay comes from').textContent()) ?? '')?.[1],
     );
     process.stdout.write(
-      `parts of the delay: ${numbers.slice(0, 5).join(' + ')} = ${total} ms; press to picture ${numbers[5]} ms\n`,
+      `parts of the delay: ${numbers.slice(0, 5).join(' + ')} = ${total} ms; click to picture ${numbers[5]} ms\n`,
     );
     expect(numbers).toHaveLength(6);
     expect(Math.abs(numbers.slice(0, 5).reduce((sum, ms) => sum + ms, 0) - total)).toBeLessThan(1);
