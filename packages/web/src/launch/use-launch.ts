@@ -1,7 +1,7 @@
 import type { AppListItem } from '@footlight/protocol/rest';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
 import { dialEarly } from './early-socket.ts';
@@ -14,8 +14,11 @@ export type LaunchedApp = Pick<AppListItem, 'id' | 'name'> & {
   profileId?: string;
 };
 
-/** Launches an app: requests a session, then opens its page with the data from the answer. */
-function useLaunch() {
+/**
+ * Launches an app: requests a session, then opens its page with the data from the answer.
+ * @param isCancelled whether the person has cancelled a launch; its session is then ended instead
+ */
+function useLaunch(isCancelled: (app: LaunchedApp) => boolean) {
   const queryClient = useQueryClient();
   const navigate = useNavigate();
   const preloadSession = usePreloadSession();
@@ -28,7 +31,14 @@ function useLaunch() {
       call('sessions.launch', {
         body: { app_id: id, mic: true, ...(profileId === undefined ? {} : { profile_id: profileId }) },
       }),
-    onSuccess: ({ session, signaling }) => {
+    onSuccess: ({ session, signaling }, app) => {
+      if (isCancelled(app)) {
+        void call('sessions.delete', { params: { id: session.id } })
+          // The library then lists the session, where the person can end it.
+          .catch(() => {})
+          .finally(() => void queryClient.invalidateQueries({ queryKey: keys.sessions }));
+        return;
+      }
       keepTicket(session.id, signaling);
       void loadPlayer().then(
         ({ signalingUrl }) => dialEarly(signalingUrl(signaling, document.baseURI)),
@@ -46,10 +56,11 @@ function useLaunch() {
 
 /**
  * Launches apps and keeps a refusal on the page while the launch is retried. `refused` is the error of the last
- * attempt, or null; `retry` repeats the last launch.
+ * attempt, or null; `retry` repeats the last launch; `cancel` gives the launch up, also if its answer comes later.
  */
 export function useRepeatedLaunch() {
-  const launch = useLaunch();
+  const cancelled = useRef(new WeakSet<LaunchedApp>());
+  const launch = useLaunch((app) => cancelled.current.has(app));
   const [waitedFor, setWaitedFor] = useState<unknown>(null);
   const refused = launch.isError ? launch.error : launch.isPending ? waitedFor : null;
   return {
@@ -57,7 +68,13 @@ export function useRepeatedLaunch() {
     refused,
     start: (app: LaunchedApp) => {
       setWaitedFor(null);
-      launch.mutate(app);
+      // A copy, because a later launch of the same app is not cancelled.
+      launch.mutate({ ...app });
+    },
+    cancel: () => {
+      if (launch.variables !== undefined) cancelled.current.add(launch.variables);
+      setWaitedFor(null);
+      launch.reset();
     },
     retry: () => {
       if (launch.variables === undefined) return;

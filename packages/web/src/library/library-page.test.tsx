@@ -19,7 +19,7 @@ import { keys } from '../api/query-keys.ts';
 import { clock, runIn } from '../clock.ts';
 import { LibraryPage } from './library-page.tsx';
 
-let answers: Record<string, () => Response>;
+let answers: Record<string, () => Response | Promise<Response>>;
 
 beforeEach(() => {
   localStorage.clear();
@@ -146,6 +146,36 @@ describe('the library', () => {
     answers['POST /v1/sessions'] = () => Response.json({ session: launched, signaling }, { status: 201 });
     fireEvent.click(end);
     await waitFor(() => expect(router.state.location.pathname).toBe(`/app/session/${launched.id}`));
+  });
+
+  test('a launch without an answer says so after 4 s, can be cancelled, and its late session is ended', async () => {
+    const time = new ManualClock();
+    const stop = runIn(time);
+    try {
+      const launched = session(9, { state: 'assigned' });
+      const signaling = { url: '', token: '', expires_at: launched.created_at, ice_servers: [] };
+      let answer: (response: Response) => void = () => undefined;
+      answers['POST /v1/sessions'] = () =>
+        new Promise<Response>((resolve) => {
+          answer = resolve;
+        });
+      const ended: string[] = [];
+      answers[`DELETE /v1/sessions/${launched.id}`] = () => {
+        ended.push(launched.id);
+        return Response.json({ session: { ...launched, state: 'stopping' } }, { status: 202 });
+      };
+      const router = open();
+      fireEvent.click((await screen.findAllByRole('button', { name: /^Launch / }))[0]!);
+      await act(() => time.advance(4_000));
+      await screen.findByText(/^The server does not answer/);
+      fireEvent.click(screen.getByRole('button', { name: 'Cancel' }));
+      await waitFor(() => expect(screen.queryByText(/^The server does not answer/)).toBeNull());
+      answer(Response.json({ session: launched, signaling }, { status: 201 }));
+      await waitFor(() => expect(ended).toEqual([launched.id]));
+      expect(router.state.location.pathname).toBe('/app');
+    } finally {
+      stop();
+    }
   });
 
   test('waits while the fleet is full, and launches by itself when a place is free', async () => {

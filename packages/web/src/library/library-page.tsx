@@ -49,6 +49,8 @@ const PROBE_AFTER_MS = 800;
  * stage.
  */
 const LAUNCH_SHOWN_AFTER_MS = 150;
+/** A launch without an answer for so long is shown as unanswered. Chosen, not measured. */
+const UNANSWERED_AFTER_MS = 4_000;
 
 /** The person's apps and live sessions. */
 export function LibraryPage() {
@@ -56,11 +58,12 @@ export function LibraryPage() {
   const user = useUser();
   const { query, apps } = useApps();
   const sessions = useOwnSessions();
-  const { launch, refused, retry, start: startLaunch } = useRepeatedLaunch();
+  const { launch, refused, retry, cancel, start: startLaunch } = useRepeatedLaunch();
   // A second click would launch a second session.
   const launching = launch.isPending || launch.isSuccess;
   const [shown, setShown] = useSpotlight(launching);
   const launchIsSlow = useAfter(launch.isPending, LAUNCH_SHOWN_AFTER_MS);
+  const isUnanswered = useAfter(launch.isPending, UNANSWERED_AFTER_MS);
   const [former] = useState(readPlace);
   const [filter, setFilter] = useState<Filter>({
     text: former.text,
@@ -264,9 +267,16 @@ export function LibraryPage() {
           steps={stepsOf(NO_PROGRESS)}
           startedAtMs={launch.submittedAt}
           usualMs={null}
-          onCancel={refused === null ? null : () => launch.reset()}
-          cancelLabel={t('Back to the library')}
+          onCancel={cancel}
+          {...(refused !== null && { cancelLabel: t('Back to the library') })}
         >
+          {refused === null && isUnanswered && (
+            <p role="status">
+              {t(
+                'The server does not answer. The app starts as soon as the server answers, unless you cancel.',
+              )}
+            </p>
+          )}
           {refused !== null && (
             <LaunchRefusal error={refused} live={sessions.live} trying={launch.isPending} retry={retry} />
           )}

@@ -2,6 +2,8 @@ import type { Table } from '../translate.ts';
 
 /** The library, its header, and refused launches. */
 export const library: Table = {
+  'The server does not answer. The app starts as soon as the server answers, unless you cancel.':
+    'Der Server antwortet nicht. Die App startet, sobald er antwortet, wenn du nicht abbrichst.',
   Library: 'Bibliothek',
   Admin: 'Verwaltung',
   Main: 'Hauptmenü',
