@@ -9,8 +9,12 @@ import { loginPath } from './api/next-path.ts';
 import { ServerNotice } from './api/server-notice.tsx';
 import { clock } from './clock.ts';
 import { showChosenLanguage, useLanguage } from './i18n/language.ts';
+import { t } from './i18n/translate.ts';
 import { mantineTheme } from './theme/mantine-theme.ts';
 import { resolveScheme, useScheme } from './theme/scheme.ts';
+
+/** A page without its first data for so long says that it waits. Chosen, not measured. */
+const WAITING_AFTER_MS = 1_000;
 
 /**
  * Renders pages into the document, in the person's language and colours. A change of the language renders everything
@@ -34,7 +38,9 @@ export async function mount(
   reloadOnceAfterAnUpdate();
   const root = document.getElementById('root');
   if (root === null) throw new Error('the document has no #root');
-  await Promise.all([showChosenLanguage(), load()]);
+  const waiting = clock.setTimeout(() => root.replaceChildren(waitingText()), WAITING_AFTER_MS);
+  await Promise.all([showChosenLanguage(), load()]).finally(() => waiting.cancel());
+  root.replaceChildren();
   // A transition is rendered in slices, so that a slow phone can handle touches between the slices.
   startTransition(() =>
     createRoot(root).render(
@@ -43,6 +49,15 @@ export async function mount(
       </StrictMode>,
     ),
   );
+}
+
+/** Without it the document would stay blank until the server answers. */
+function waitingText(): HTMLElement {
+  const text = document.createElement('p');
+  text.role = 'status';
+  text.className = 'waiting';
+  text.textContent = t('Waiting for the server');
+  return text;
 }
 
 function WebApp({ queryClient, children }: { queryClient: QueryClient; children: ReactNode }) {

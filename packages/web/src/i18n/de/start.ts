@@ -2,6 +2,7 @@ import type { Table } from '../translate.ts';
 
 /** The pages before the library, and texts that all pages share. */
 export const start: Table = {
+  'Waiting for the server': 'Warten auf den Server',
   'Log in': 'Anmelden',
   'Enter your email address': 'Gib deine E-Mail-Adresse ein',
   'Enter your password': 'Gib dein Passwort ein',
