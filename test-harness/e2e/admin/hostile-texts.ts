@@ -24,7 +24,11 @@ export async function hostileHost(url: string, token: string): Promise<FakeAgent
         cpu_model: PAYLOAD,
         storage: [{ label: SHORT_PAYLOAD, path: `/${PAYLOAD}`, total_mb: 9_000, available_mb: 8_000 }],
       },
-      gpus: capacity.gpus.map((gpu) => ({ ...gpu, model: PAYLOAD, render_node: PAYLOAD })),
+      // The page names a software encoder itself, so its model would not be shown.
+      gpus: capacity.gpus.map((gpu) => ({
+        ...{ ...gpu, vendor: 'nvidia' as const },
+        ...{ model: PAYLOAD, render_node: PAYLOAD },
+      })),
       effective_settings: { encoder: PAYLOAD, home_root: `/${PAYLOAD}` },
       console_capabilities: {
         connectors: [SHORT_PAYLOAD],
@@ -60,7 +64,7 @@ export async function hostileHost(url: string, token: string): Promise<FakeAgent
 /** Parts of that host's page, and how many times each shows the markup as text. */
 export const HOST_PARTS = {
   // Name and render node.
-  GPUs: 2,
+  'GPUs and encoders': 2,
   // Check, status, summary and remedy.
   Readiness: 2,
   // The settings in effect.
