@@ -75,9 +75,9 @@ export type ViewerFiles = z.infer<typeof viewerFiles>;
 export type AgentFiles = z.infer<typeof agentFiles>;
 export type FileEntry = z.infer<typeof entrySchema>;
 
-/** Reads one text of a viewer. Never throws. */
+/** Reads one text frame that a viewer sent. Never throws. */
 export const parseViewerFiles = createFrameParser(viewerFiles);
-/** Reads one text of an agent. Never throws. */
+/** Reads one text frame that an agent sent. Never throws. */
 export const parseAgentFiles = createFrameParser(agentFiles);
 
 /** Encodes a binary frame of a transfer. */

@@ -12,10 +12,10 @@ const MAX_SPARE = 2;
 /** Shortest time between two captures, in frames. It limits the load of the encoder. */
 const LEAST_GAP = 0.5;
 /**
- * While an app draws, the display is also captured after this time without a new picture, in frames. With 1.0, the
- * capture would be made just before the next picture of an app that draws at the stream's rate. Apps that draw at a
- * half, a third or two thirds of the rate, or at 24 or 25 of 60 pictures a second, draw their next picture at least 0.1
- * frames after this capture, so the picture waits for at most 2 ms.
+ * Time in frames. If an app counts as drawing but its next picture does not come within this time, the unchanged
+ * display is captured. With 1.0, the capture would be made just before the next picture of an app that draws at the
+ * stream's rate. Apps that draw at a half, a third or two thirds of the rate, or at 24 or 25 of 60 pictures a second,
+ * draw their next picture at least 0.1 frames after this capture, so the picture waits for at most 2 ms.
  */
 const DRAWING_GAP = 1.6;
 /**

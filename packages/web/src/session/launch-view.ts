@@ -15,8 +15,8 @@ export interface LaunchView {
   /** Whether the app's own picture is shown. It stays shown during a swap, and ends with the stream. */
   shown: boolean;
   /**
-   * Usual time of this launch (ms); null: not known. Not updated after the picture, because this launch then changes
-   * the usual time.
+   * Usual time of this launch (ms); null: not known. Keeps its value once the picture is shown, because the usual time
+   * then includes this launch.
    */
   usualMs: number | null;
   /** The page showed the launch before its app started, so its time can be compared with other launches. */

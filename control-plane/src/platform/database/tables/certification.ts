@@ -39,7 +39,10 @@ export interface EncoderCertificationsTable {
   measured_at: number;
 }
 
-/** A run of planned cells. A host has at most one running run. */
+/**
+ * One execution of a plan of cells; a cell is the measurement of one rung at one bitrate. A host has at most one run at
+ * a time.
+ */
 export interface CertificationRunsTable {
   id: string;
   host_id: string;

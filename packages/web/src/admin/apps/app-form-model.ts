@@ -146,7 +146,7 @@ export const appRules = {
   name: textRule(bounds.name, { blank: 'Give the app a name' }),
   args: (value: string, form: AppForm) =>
     linesOf(value).length === 0 && form.image.trim() === '' && form.runtime_preset_id === ''
-      ? 'Name the program, a container image or a preset'
+      ? 'Enter a command or a container image, or choose a preset'
       : null,
   env: envProblem,
   home_container_path: pathProblem,
