@@ -76,6 +76,7 @@ describeDatabases('lists of sessions', (databases) => {
     expect(await ids('?q=%20')).toHaveLength(3);
     const odd = await world.call(world.people.admin, 'GET', '/v1/admin/sessions?state=live');
     expect([odd.status, odd.body.error.code]).toEqual([400, 'invalid_state']);
+    expect(odd.body.error.message).toMatch(/^state: expected all, active, ended, failed; it is "/);
     expect(
       (await world.call(world.people.admin, 'GET', `/v1/admin/sessions?q=${'x'.repeat(101)}`)).status,
     ).toBe(400);

@@ -258,7 +258,10 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
 
     async listAll({ state = 'all', q }, limit, cursor) {
       const states = ADMIN_FILTERS.get(state);
-      if (states === undefined) throw new ApiError('invalid_state');
+      if (states === undefined)
+        throw new ApiError('invalid_state', {
+          message: `state: expected ${[...ADMIN_FILTERS.keys()].join(', ')}; it is ${JSON.stringify(state.slice(0, 40))}`,
+        });
       const found = await listAllSessions(database.db, { states, q }, readCursor(cursor), limit);
       const page = pageOf(found.rows, found.limit);
       return {
@@ -297,7 +300,9 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
       const result = await driver.display(row.host_id as string, id, change).finally(done);
       if (result.kind !== 'ok') {
         links.log('info', row.host_id as string, { session_id: id, result }, 'session.display_failed');
-        throw new ApiError('display_update_rejected');
+        throw new ApiError('display_update_rejected', {
+          ...(result.kind === 'refused' && { message: `The host refused the change: ${result.error}` }),
+        });
       }
       // Update the live session now, so that a read before the agent's next metrics shows the new size.
       const session = live.get(id);

@@ -200,15 +200,18 @@ export class Supervisor {
     return { ok: false, ...refusal };
   }
 
+  /** Why this agent accepts no further session; null: it accepts one. */
+  #fullRefusal(): Extract<CommandAnswer, { ok: false }> | null {
+    if (this.#closing) return { ok: false, code: 'busy', error: 'the agent is stopping' };
+    return this.#sessions.size >= MAX_HOST_SESSIONS
+      ? { ok: false, code: 'busy', error: `it has ${MAX_HOST_SESSIONS} sessions, the most for one host` }
+      : null;
+  }
+
   async #assign(assign: SessionAssign): Promise<CommandAnswer> {
     if (this.#sessions.has(assign.session_id)) return OK;
-    if (this.#closing || this.#sessions.size >= MAX_HOST_SESSIONS) {
-      return {
-        ok: false,
-        code: 'busy',
-        error: this.#closing ? 'the agent is stopping' : 'too many sessions',
-      };
-    }
+    const isFull = this.#fullRefusal();
+    if (isFull !== null) return isFull;
     const ofContainer = await this.#options.containers.refusal(assign.app);
     const context = this.#facts();
     const refusal = decideAssign(assign, context) ?? ofContainer;
@@ -223,11 +226,13 @@ export class Supervisor {
       claim?.release();
       return { ok: false, code: 'busy', error: 'every uid of SERVICE_PROCESS_UIDS is in use' };
     }
-    // close() has already listed the sessions that it ends, so this session would not be ended.
-    if (this.#closing) {
+    // Meanwhile other assignments may have been accepted, or close() has listed the sessions that it ends, so this
+    // session would not be ended.
+    const isFullNow = this.#fullRefusal();
+    if (isFullNow !== null) {
       claim?.release();
       if (uid !== null) this.#deps.uids?.release(uid);
-      return { ok: false, code: 'busy', error: 'the agent is stopping' };
+      return isFullNow;
     }
     const family = assign.encoder ?? context.encoderFamily;
     const session = new Session(

@@ -25,7 +25,10 @@ export function createInvites(platform: Platform): Invites {
 
   return {
     async list(state = 'all') {
-      if (state !== 'all' && state !== 'pending') throw new ApiError('invalid_state');
+      if (state !== 'all' && state !== 'pending')
+        throw new ApiError('invalid_state', {
+          message: `state: expected all or pending; it is ${JSON.stringify(String(state).slice(0, 40))}`,
+        });
       const rows = await listInvites(database.db, state === 'pending' ? clock.nowMs() : null);
       return rows.map(toInvite);
     },

@@ -62,7 +62,7 @@ export function judgeAnswer(result: CommandResult): Refusal | null {
     case 'no_such_session':
       return { code: 'session_not_running' };
     default:
-      return { code: 'conflict', message: 'The host refused the capture.' };
+      return { code: 'conflict', message: `The host refused the capture: ${result.error}` };
   }
 }
 

@@ -121,8 +121,12 @@ describeDatabases('PATCH /v1/sessions/{id}/display', (databases) => {
   test('the host refuses: 409, and nothing is shown as changed', async () => {
     const session = await world.running(alice, await world.app());
     agent.behaviour.answer = ({ type }) =>
-      type === 'session_display_update' ? { code: 'display_update_rejected' } : 'ok';
-    expect(refusal(await display(alice, session.id, RUNG))).toEqual([409, 'display_update_rejected']);
+      type === 'session_display_update'
+        ? { code: 'display_update_rejected', error: 'the encoder cannot change its size' }
+        : 'ok';
+    const answer = await display(alice, session.id, RUNG);
+    expect(refusal(answer)).toEqual([409, 'display_update_rejected']);
+    expect(answer.body.error.message).toContain('the encoder cannot change its size');
     expect((await world.session(session.id)).stream).not.toHaveProperty('external_width');
   });
 
