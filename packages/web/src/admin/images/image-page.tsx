@@ -295,7 +295,8 @@ function InstallDialog(props: {
         {lazy
           ? 'Each host fetches it with the first launch there, which then takes minutes.'
           : `${countLabel(image.hosts.length, 'host fetches', 'hosts fetch')} it now; offline hosts fetch it when they reconnect.`}
-        {image.kind === 'template' && ' The catalog has no finished image, only a Dockerfile, so each host builds the image itself.'}
+        {image.kind === 'template' &&
+          ' The catalog has no finished image, only a Dockerfile, so each host builds the image itself.'}
       </p>
       <Checkbox
         label="Fetch it only at the first launch on each host"

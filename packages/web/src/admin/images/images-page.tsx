@@ -183,6 +183,9 @@ function Provenance({ catalog }: { catalog: ImageCatalog }) {
   if (from === null) return null;
   return (
     <Disclosure label="Where the catalog comes from">
+      <p className={styles.dim}>
+        The variable SERVICE_IMAGE_CATALOG_REPO in the server's environment chooses the catalog.
+      </p>
       <dl className={styles.facts}>
         <dt>Address</dt>
         <dd className={styles.mono}>{from.url}</dd>

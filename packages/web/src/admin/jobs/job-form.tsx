@@ -116,8 +116,8 @@ export function JobForm({ job }: { job: Job }) {
               <fieldset className={styles.fieldset}>
                 <legend>On these days</legend>
                 <p className={styles.dim}>
-                  If you select no day, the job may run every day. A period that passes midnight belongs to the
-                  day on which it starts.
+                  If you select no day, the job may run every day. A period that passes midnight belongs to
+                  the day on which it starts.
                 </p>
                 <div className={styles.checkColumns}>
                   {DAYS.map((day, number) => (

@@ -53,7 +53,7 @@ export function ProfilesPage() {
     <>
       <PageHead
         title="Profiles"
-        lead="People choose a launch profile: a list of rungs, the chain. A launch uses the first rung that host and device support."
+        lead="A rung is one way to encode the picture: codec, size, frame rate and bitrate. A launch profile is a chain of rungs; a launch uses the first one that host and device support."
         actions={items?.length === 0 ? undefined : add}
       />
       {isLoading ? (
@@ -64,7 +64,8 @@ export function ProfilesPage() {
             {profiles.isError && <Problem error={profiles.error} retry={() => void profiles.refetch()} />}
             {items?.length === 0 ? (
               <EmptyState icon={IconStack2} title="No launch profiles" action={add}>
-                Without one, every app streams with its own numbers.
+                Without a launch profile, each app streams with the size, frame rate and bitrate that it
+                declares.
               </EmptyState>
             ) : (
               <DataTable

@@ -141,10 +141,9 @@ export class FileTransfers {
   fetch(path: string, size: number): void {
     const id = this.#id();
     const name = path.slice(path.lastIndexOf('/') + 1);
-    const job = this.#add({ id, kind: 'fetch', name, size, moved: 0, state: 'waiting', label: '' }, () => {
-      if (fileNames(path) === null) this.#fail(job, t(FAILURE_LABELS.not_allowed));
-      else this.#write({ type: 'get', id, path });
-    });
+    const job = this.#add({ id, kind: 'fetch', name, size, moved: 0, state: 'waiting', label: '' }, () =>
+      this.#write({ type: 'get', id, path }),
+    );
     let blob = new Blob();
     let parts: BlobPart[] = [];
     let partBytes = 0;
@@ -171,7 +170,8 @@ export class FileTransfers {
       this.#save(blob, name);
       this.#finish(job, 'done', t('It is in your downloads.'));
     };
-    this.#next();
+    if (fileNames(path) === null) this.#fail(job, t(FAILURE_LABELS.not_allowed));
+    else this.#next();
   }
 
   /** Stops a transfer, or removes a finished one from the list. */
