@@ -254,6 +254,22 @@ describeDatabases('agent links', (databases) => {
       await stopping.close();
     });
 
+    test('an orderly shutdown writes what hosts sent before another replica may register them', async () => {
+      const stopping = await openFleetWorld(await databases.fresh());
+      const agent = agentFor('hosta', { url: stopping.url });
+      await agent.connect();
+      agent.heartbeat();
+      await agent.waitFor('heartbeat_ack');
+      await stopping.fleet.close();
+      const { db } = stopping.platform.database;
+      const { last_heartbeat_at } = await db
+        .selectFrom('hosts')
+        .select('last_heartbeat_at')
+        .executeTakeFirstOrThrow();
+      expect(last_heartbeat_at).not.toBeNull();
+      await stopping.close();
+    });
+
     test('a command that waits for its ack is settled', async () => {
       const agent = agentFor('hosta', { behaviour: { answer: () => 'silence' } });
       const hostId = await ready(agent);
@@ -523,7 +539,7 @@ describeDatabases('agent links', (databases) => {
         headers: { ...agent.headers(), ...upgrade },
       }).end();
       const [, socket] = (await once(dial, 'upgrade')) as [unknown, Socket];
-      // A masked text frame of a gigabyte (RFC 6455, section 5.2), of which only the header is sent.
+      // The header of a masked text frame of a gigabyte (RFC 6455, section 5.2). Its content is never sent.
       const header = Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0]);
       socket.write(header);
       const [answer] = (await once(socket, 'data')) as [Buffer];
