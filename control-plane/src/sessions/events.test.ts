@@ -11,7 +11,7 @@ import { ManualClock } from '../testing/index.ts';
 import { createEventStreams } from './events.ts';
 import { RUNNING } from './testing/running-session.ts';
 
-/** A response of which only the state of the connection matters. */
+/** A fake HTTP response; a test can close its connection. */
 class Connection extends EventEmitter {
   closed = false;
   destroyed = false;

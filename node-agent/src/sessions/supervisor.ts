@@ -210,8 +210,8 @@ export class Supervisor {
 
   async #assign(assign: SessionAssign): Promise<CommandAnswer> {
     if (this.#sessions.has(assign.session_id)) return OK;
-    const isFull = this.#fullRefusal();
-    if (isFull !== null) return isFull;
+    const atOnce = this.#fullRefusal();
+    if (atOnce !== null) return atOnce;
     const ofContainer = await this.#options.containers.refusal(assign.app);
     const context = this.#facts();
     const refusal = decideAssign(assign, context) ?? ofContainer;
@@ -228,11 +228,11 @@ export class Supervisor {
     }
     // Meanwhile other assignments may have been accepted, or close() has listed the sessions that it ends, so this
     // session would not be ended.
-    const isFullNow = this.#fullRefusal();
-    if (isFullNow !== null) {
+    const meanwhile = this.#fullRefusal();
+    if (meanwhile !== null) {
       claim?.release();
       if (uid !== null) this.#deps.uids?.release(uid);
-      return isFullNow;
+      return meanwhile;
     }
     const family = assign.encoder ?? context.encoderFamily;
     const session = new Session(

@@ -90,7 +90,7 @@ export const jobs: Job[] = [
   {
     ...ofHosts,
     id: 'home.gc',
-    name: 'Home collection',
+    name: 'Deletion of homes',
     description: 'Deletes homes whose grace is over.',
     plane: 'agent',
     scope: 'host',

@@ -14,7 +14,7 @@ export interface CollectedValues {
 
 /** A feature that collects values. */
 export interface Collector {
-  /** Returns the collected values and starts anew with none; null: there are none. */
+  /** Returns the collected values and forgets them; null: no value was collected. */
   take(): CollectedValues | null;
 }
 

@@ -32,7 +32,7 @@ export function createReconciliation(
   /**
    * Reconciles one of several hosts.
    * @param known rows of all sessions that are stored for the hosts or listed by them
-   * @param unchanged receives the sessions of which only the text must change
+   * @param unchanged receives the sessions that keep their state; only their state_detail must be updated
    */
   async function reconcileHost(
     tx: Tx,

@@ -132,7 +132,7 @@ function modelFrame(bytes: number, isKey: boolean, nowMs: number): EncodedFrame 
   return { packets, coded: packets, ...times, bytes };
 }
 
-/** Arrival times of the frames of which no packet is missing. */
+/** Arrival times of the complete frames, whose packets have all arrived. */
 function wholeFrames(path: SimulatedPath, sinceMs: number): number[] {
   const times: number[] = [];
   let expected: number | null = null;

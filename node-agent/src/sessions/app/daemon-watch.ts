@@ -4,8 +4,8 @@ import type { Clock, Timer } from '@footlight/platform';
 export const WINDOWLESS_MS = 30_000;
 
 /**
- * Detects an app of which only daemons are left: its first process exited with status 0, the app had drawn, and no
- * window has been shown for WINDOWLESS_MS. Without this, a daemon such as gpg-agent would keep the session alive
+ * Detects an app that has ended except for its daemons: its first process exited with status 0, the app had drawn, and
+ * no window has been shown for WINDOWLESS_MS. Without this, a daemon such as gpg-agent would keep the session alive
  * forever.
  *
  * resting ⇄ waiting (one timer) → reported. Owner: the session's app; close() frees the timer.

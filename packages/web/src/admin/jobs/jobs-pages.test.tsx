@@ -76,7 +76,7 @@ describe('the list of jobs', () => {
     await waitFor(() => expect(screen.getByRole('status').textContent).toContain('"sort":"next"'));
     press('Failing');
     await waitFor(() => expect(screen.queryByText('Token janitor')).toBeNull());
-    expect(names()).toEqual(['Artwork search', 'Home collection']);
+    expect(names()).toEqual(['Artwork search', 'Deletion of homes']);
   });
 
   test('runs a job of the instance, and says when it will start', async () => {
@@ -117,7 +117,7 @@ describe('the page of a job', () => {
 
   test('runs a job of hosts on one of them, or on all', async () => {
     show('home.gc');
-    fireEvent.click(await screen.findByRole('button', { name: /^Run Home collection on .*1.* now$/ }));
+    fireEvent.click(await screen.findByRole('button', { name: /^Run Deletion of homes on .*1.* now$/ }));
     await screen.findByText(/was asked for\./);
     expect(writes).toMatchObject([{ body: { host_id: jobs[2]?.targets?.[0]?.host_id } }]);
   });

@@ -21,7 +21,7 @@ test('name failing jobs, images that are missing on a host, and newer images', (
 test('a job that runs on one host and failed on another says where it failed', () => {
   expect(upkeepFindings(jobs, []).map(({ title, text }) => `${title}: ${text}`)).toEqual([
     'Artwork search failed 3 times in a row: The provider answered 503 to three requests in a row.',
-    'Home collection failed on 1 of 3 hosts: agent restarted',
+    'Deletion of homes failed on 1 of 3 hosts: agent restarted',
   ]);
 });
 
