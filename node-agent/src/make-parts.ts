@@ -142,7 +142,7 @@ export async function makeAgentParts(
             ...{ isolation, ownDirs: [config.stateDir] },
             ...{ memoryMb: config.appMemoryMb, pids: config.appPids, cpus: config.appCpus },
           },
-          { clock, logger },
+          { clock, logger, random },
           networks,
         ),
         container: containers.runtime,

@@ -5,6 +5,7 @@ import { withPatience } from '../patience.ts';
 import { helperEnvironment, withMemoryLimit } from '../runtime/confinement/command-line.ts';
 import { LogRing } from '../runtime/log-ring.ts';
 import type { ChildExit } from '../runtime/programs/child.ts';
+import type { SessionDirs } from '../runtime/runtime.ts';
 import { startHelper } from '../runtime/sandbox.ts';
 import type { HelperDeps, HelperOptions } from './helper.ts';
 
@@ -37,6 +38,15 @@ const VOICE_MODULES = [
   ],
 ] as const;
 
+/** PulseAudio server string of a session's sound server. */
+export function soundServer(dirs: Pick<SessionDirs, 'run'>): string {
+  return `unix:${soundSocket(dirs)}`;
+}
+
+function soundSocket({ run }: Pick<SessionDirs, 'run'>): string {
+  return join(run, 'pulse.sock');
+}
+
 /** The sound server of a session. */
 export interface AudioServer {
   /** PulseAudio server string. */
@@ -60,7 +70,7 @@ export interface AudioServerOptions extends HelperOptions {
  */
 export async function startAudioServer(options: AudioServerOptions, deps: HelperDeps): Promise<AudioServer> {
   const { dirs } = options;
-  const socket = join(dirs.run, 'pulse.sock');
+  const socket = soundSocket(dirs);
   const log = new LogRing(64 * 1024);
   const server = [
     'pulseaudio',
@@ -96,7 +106,7 @@ export async function startAudioServer(options: AudioServerOptions, deps: Helper
     await delay(deps.clock, POLL_MS);
   }
   return {
-    server: `unix:${socket}`,
+    server: soundServer(dirs),
     exited: child.exited,
     async close() {
       child.signal('SIGTERM');

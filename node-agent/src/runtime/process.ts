@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type Clock, delay, type Logger, within } from '@footlight/platform';
+import { type Clock, delay, type Logger, type Random, within } from '@footlight/platform';
 import type { AppSpec } from '@footlight/protocol/agent';
 import { PRODUCT_ROOT } from '../install-location.ts';
 import { makeCgroup, removeCgroupDirs, type SessionCgroup } from './cgroups.ts';
@@ -37,7 +37,7 @@ import {
   type SandboxMounts,
   startSandboxed,
 } from './sandbox.ts';
-import { type SessionBus, startSessionBus } from './session-bus.ts';
+import { busVariables, newBusAddress, type SessionBus, startSessionBus } from './session-bus.ts';
 
 /**
  * Wait for the last output of an app that has ended. The app's own output is already in the pipe, so a short wait is
@@ -69,6 +69,7 @@ export interface ProcessRuntimeOptions {
 interface RuntimeDeps {
   clock: Clock;
   logger: Logger;
+  random: Random;
 }
 
 /**
@@ -112,22 +113,21 @@ export class ProcessRuntime implements Runtime {
   }
 
   async #startPlain(app: AppSpec, context: AppContext): Promise<RunningApp> {
-    const { user } = context;
-    const { clock } = this.#deps;
+    const { user, ready } = context;
+    await ready;
+    const { clock, random } = this.#deps;
     const env = appEnvironment(app, context, false);
     const log = new LogRing();
     // With a session user there is no bus: a bus refuses a user without a name, and only a mount namespace can give a
     // name to the session's user.
-    const bus =
-      user === null
-        ? await startSessionBus(context.dirs.run, clock, async (argv, options) => {
-            const line = [...withEnvironment('/', env), ...argv];
-            const child = await startChild(asSessionUser(null, line), options);
-            return { child, pid: child.pid };
-          })
-        : null;
+    const address = user === null ? newBusAddress(context.dirs.run, random) : null;
+    const bus = await startSessionBus(address, clock, async (argv, options) => {
+      const line = [...withEnvironment('/', env), ...argv];
+      const child = await startChild(asSessionUser(null, line), options);
+      return { child, pid: child.pid };
+    });
     try {
-      const line = appLine(context.home, { ...env, ...bus?.variables }, app.args);
+      const line = appLine(context.home, { ...env, ...busVariables(address) }, app.args);
       const child = await startChild([...this.#limits(user), ...asSessionUser(user, line)], {
         env: launchEnvironment(context),
         cwd: '/',
@@ -142,8 +142,8 @@ export class ProcessRuntime implements Runtime {
   }
 
   async #startIsolated(isolation: 'root' | 'user', app: AppSpec, context: AppContext): Promise<RunningApp> {
-    const { network, user, instance, enter } = context;
-    const { clock } = this.#deps;
+    const { network, user, instance, enter, ready } = context;
+    const { clock, random } = this.#deps;
     const log = new LogRing();
     const env = appEnvironment(app, context, true);
     const cgroup = makeCgroup(instance, {
@@ -177,14 +177,17 @@ export class ProcessRuntime implements Runtime {
         filter: FILTERS[confinementOf(app)],
         procsFiles,
       });
-      const bus = await startSessionBus(context.dirs.run, clock, (argv, options) =>
+      const address = newBusAddress(context.dirs.run, random);
+      // The sandbox is made while the bus starts. The app starts when the bus listens or has failed.
+      const busStarted = startSessionBus(address, clock, (argv, options) =>
         startSandboxed(sandbox([], [...withEnvironment('/', env), ...argv]), options, clock),
       );
-      const line = appLine(context.home, { ...env, ...bus?.variables }, app.args);
+      const line = appLine(context.home, { ...env, ...busVariables(address) }, app.args);
       const sandboxed = await startSandboxed(
         sandbox(['--unshare-pid', '--proc', '/proc'], line),
         { env: launchEnvironment(context), cwd: '/', clock, onOutput: (chunk) => log.add(chunk) },
         clock,
+        Promise.all([ready, busStarted]),
       );
       if (cgroup !== null) network?.countIn(cgroup.procsFiles);
       return new IsolatedApp(sandboxed, room, log, { cgroup, network }, this.#deps);

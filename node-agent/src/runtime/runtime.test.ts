@@ -68,6 +68,7 @@ const SURROUNDINGS: AppContext = {
   display: ':7',
   displaySocket: '/tmp/.X11-unix/X7',
   pulseServer: 'unix:/s/scratch/run/pulse.sock',
+  ready: Promise.resolve(),
   network: null,
   gpu: { renderNode: null, cdiName: null },
 };

@@ -50,6 +50,11 @@ export interface AppContext {
   network: AppNetwork | null;
   /** The session's GPU, for apps that use it. */
   gpu: AppGpu;
+  /**
+   * The app's program starts when this promise resolves. When it rejects, start() rejects with the same error, and
+   * leaves nothing behind.
+   */
+  ready: Promise<void>;
 }
 
 /** Names under which an app can use a GPU. */

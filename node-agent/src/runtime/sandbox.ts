@@ -44,12 +44,14 @@ export interface Sandboxed {
 /**
  * Starts a command in a sandbox. The command runs its first instruction in its control groups, because bwrap waits
  * until the existing processes were moved there.
- * @throws when bwrap does not start; if it fails later, the child ends with status 1
+ * @param ready the command starts when this promise resolves
+ * @throws when bwrap does not start, or `ready` rejects; if bwrap fails later, the child ends with status 1
  */
 export async function startSandboxed(
   { prefix, options, command, filter, procsFiles = [] }: SandboxLine,
   child: ChildOptions,
   clock: Clock,
+  ready: Promise<unknown> = Promise.resolve(),
 ): Promise<Sandboxed> {
   const hasPidNamespace = options.includes('--unshare-pid');
   let output = '';
@@ -86,11 +88,20 @@ export async function startSandboxed(
   pid = (await within(clock, START_LIMIT_MS, Promise.race([isForked, ended]), false))
     ? lastOf(started.pid, (one) => enterCgroup(procsFiles, one))
     : null;
-  if (pid === null) {
+  const kill = () => {
     started.signal('SIGKILL');
-    await started.exited;
+    return started.exited;
+  };
+  if (pid === null) {
+    await kill();
     await within(clock, LAST_OUTPUT_MS, started.drained, undefined);
     throw new Error(`bwrap did not start: ${output.trim() || 'it gave no reason'}`);
+  }
+  try {
+    await ready;
+  } catch (error) {
+    await kill();
+    throw error;
   }
   block?.end('x');
   return { child: started, pid, empty };

@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Clock, type Logger, silentLogger, systemClock } from '@footlight/platform';
+import { type Clock, type Logger, silentLogger, systemClock, systemRandom } from '@footlight/platform';
 import type { AppSpec } from '@footlight/protocol/agent';
 import { NetworkPool } from '../runtime/network/network-pool.ts';
 import { ProcessRuntime, type ProcessRuntimeOptions } from '../runtime/process.ts';
@@ -56,7 +56,7 @@ export async function startRuntimeApp(app: RuntimeApp): Promise<{ app: RunningAp
   const { clock = systemClock, logger = silentLogger() } = app;
   const runtime = new ProcessRuntime(
     options,
-    { clock, logger },
+    { clock, logger, random: systemRandom },
     options.isolation === 'root' ? networks : null,
   );
   const { args, env = {} } = app;
@@ -66,6 +66,7 @@ export async function startRuntimeApp(app: RuntimeApp): Promise<{ app: RunningAp
     ...{ display: ':0', displaySocket, pulseServer: null },
     network: await runtime.openNetwork(spec),
     gpu: { renderNode: null, cdiName: null },
+    ready: Promise.resolve(),
   });
   return { app: running, home: dirs.home };
 }

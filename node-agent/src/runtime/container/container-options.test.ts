@@ -24,6 +24,7 @@ const context: AppContext = {
   display: ':5',
   displaySocket: '/tmp/.X11-unix/X5',
   pulseServer: 'unix:/s/scratch/run/pulse.sock',
+  ready: Promise.resolve(),
   network: null,
   gpu: { renderNode: null, cdiName: null },
 };

@@ -81,6 +81,7 @@ export class ContainerRuntime implements Runtime {
   }
 
   async start(app: AppSpec, context: AppContext): Promise<RunningApp> {
+    await context.ready;
     const name = containerName(context.instance);
     let isUnanswered = false;
     try {

@@ -16,7 +16,12 @@ const spec = (label: string): AppSpec => ({
 
 function session(first = spec('old'), bootTimeoutSecs = 0) {
   const end = new AbortController();
-  const asked: { label: string; answer: (app: RunningApp) => void; refuse: (error: Error) => void }[] = [];
+  const asked: {
+    label: string;
+    answer: (app: RunningApp) => void;
+    refuse: (error: Error) => void;
+    ready: Promise<void>;
+  }[] = [];
   const applied: string[] = [];
   const hints: (string | undefined)[] = [];
   const clock = new ManualClock();
@@ -38,7 +43,8 @@ function session(first = spec('old'), bootTimeoutSecs = 0) {
     runtime: {
       fetch: async () => undefined,
       openNetwork: async () => null,
-      start: ({ label }) => new Promise((answer, refuse) => asked.push({ label, answer, refuse })),
+      start: ({ label }, { ready }) =>
+        new Promise((answer, refuse) => asked.push({ label, answer, refuse, ready })),
     },
     resources: {
       dirs: { home: '/s/home', scratch: '/s' } as SessionDirs,
@@ -80,7 +86,21 @@ function session(first = spec('old'), bootTimeoutSecs = 0) {
     asked.splice(0, 1)[0]?.refuse(new Error('no such program'));
     await new Promise(setImmediate);
   };
-  return { app, applied, hints, clock, started, refused, waitsFor, end: () => end.abort() };
+  /** Whether the app whose start was requested may run: true, false when not yet, or the reason why it never will. */
+  const mayRun = async (label: string): Promise<boolean | string> => {
+    await waitsFor(label);
+    const ready = asked
+      .find((start) => start.label === label)
+      ?.ready.then(
+        () => true,
+        (error: Error) => error.message,
+      );
+    return Promise.race([
+      ready ?? false,
+      new Promise<false>((resolve) => setImmediate(() => resolve(false))),
+    ]);
+  };
+  return { app, applied, hints, clock, started, refused, waitsFor, mayRun, end: () => end.abort() };
 }
 
 const screenAndSoundOf = (answers: Promise<void>) => ({
@@ -103,6 +123,31 @@ test('a session that ends while its old app is restarted also ends that app', as
   const again = await started('old');
   await ended;
   expect(again.stops).toBe(1);
+});
+
+test('the first app is prepared when the display listens, and runs only when the session starts', async () => {
+  const { app, mayRun, started, end } = session();
+  app.prepareOn(SCREEN);
+  expect(await mayRun('old')).toBe(false);
+  app.launch(SCREEN);
+  expect(await mayRun('old')).toBe(true);
+  const old = await started('old');
+  end();
+  await app.end(0);
+  expect(old.stops).toBe(2);
+});
+
+test('a prepared app never runs when its session ends before the start', async () => {
+  const { app, applied, mayRun, refused, end } = session();
+  app.prepareOn(SCREEN);
+  expect(await mayRun('old')).toBe(false);
+  end();
+  expect(await mayRun('old')).toBe('the session ended');
+  const ended = app.end(0);
+  await refused('old');
+  await ended;
+  app.prepareOn(SCREEN);
+  expect(applied).toEqual([]);
 });
 
 test('an app that does not end fails only its session', async () => {

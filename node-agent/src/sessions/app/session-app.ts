@@ -57,6 +57,11 @@ export class SessionApp {
   #screenAndSound: AppOutput | null = null;
   #running: RunningApp | null = null;
   #launch: Promise<void> = Promise.resolve();
+  /** Resolves at the first app's launch. Rejects if the session ends before. */
+  readonly #released: Promise<void>;
+  #release: () => void = () => undefined;
+  /** The start of the first app; the app waits for `#released`. null: it is not prepared. */
+  #first: Promise<RunningApp> | null = null;
   /** Spec of the running app. */
   #spec: AppSpec;
   /** Catalog id of the running app. */
@@ -92,6 +97,13 @@ export class SessionApp {
       this.#daemonWatch.close();
     };
     deps.ended.addEventListener('abort', close, { once: true });
+    const released = new Promise<void>((resolve) => {
+      this.#release = resolve;
+    });
+    const ended = aborted(deps.ended).then(() => Promise.reject(new Error('the session ended')));
+    this.#released = Promise.race([released, ended]);
+    // Prevents an unhandled rejection if no app waits.
+    this.#released.catch(() => undefined);
   }
 
   get appId(): string {
@@ -110,9 +122,21 @@ export class SessionApp {
     this.#network.catch(() => undefined);
   }
 
+  /**
+   * Prepares the first app's sandbox. Called when the home is open and the display listens; sound and window manager
+   * may still start. Returns at once.
+   */
+  prepareOn(output: AppOutput): void {
+    if (this.#deps.ended.aborted) return;
+    this.#first = this.#startFirst(output);
+    // Prevents an unhandled rejection. The rejection is handled at the launch or at the session's end.
+    this.#first.catch(() => undefined);
+  }
+
   /** Starts the first app. Returns at once. */
   launch(screenAndSound: AppOutput): void {
     this.#screenAndSound = screenAndSound;
+    this.#release();
     this.#launch = this.#launchOn(screenAndSound);
   }
 
@@ -142,7 +166,7 @@ export class SessionApp {
 
   /** Ends all running apps. Called when the session ends. */
   async end(graceMs: number): Promise<void> {
-    await this.#launch;
+    await Promise.all([this.#launch, this.#first?.catch(() => undefined)]);
     await Promise.all([this.#stopRunning(graceMs), this.#swap?.over]);
     // Stops again, because a swap that has just finished may have left another app.
     await this.#stopRunning(graceMs);
@@ -173,8 +197,7 @@ export class SessionApp {
   async #launchOn(screenAndSound: AppOutput): Promise<void> {
     this.#onceDisplayAnswers(() => this.#armBootTimer());
     try {
-      const home = this.#deps.resources.userAndHomes.home ?? this.#scratchHome;
-      this.#adopt(await this.#start(screenAndSound, this.#spec, home), this.#hasDrawn);
+      this.#adopt(await (this.#first ?? this.#startFirst(screenAndSound)), this.#hasDrawn);
     } catch (problem) {
       const error = errorText(problem);
       const failure_code = problem instanceof LaunchError ? problem.code : 'app_exited_early';
@@ -211,8 +234,18 @@ export class SessionApp {
     return network;
   }
 
+  #startFirst(output: AppOutput): Promise<RunningApp> {
+    const home = this.#deps.resources.userAndHomes.home ?? this.#scratchHome;
+    return this.#start(output, this.#spec, home, this.#released);
+  }
+
   /** Starts an app. @throws when it cannot be started */
-  async #start(screenAndSound: AppOutput, spec: AppSpec, home: string): Promise<RunningApp> {
+  async #start(
+    screenAndSound: AppOutput,
+    spec: AppSpec,
+    home: string,
+    ready = Promise.resolve(),
+  ): Promise<RunningApp> {
     const { sessionId, runtime, resources, worker, gpu } = this.#deps;
     const { dirs, userAndHomes } = resources;
     const prepared = this.#network;
@@ -231,6 +264,7 @@ export class SessionApp {
       pulseServer: screenAndSound.audio?.server ?? null,
       network,
       gpu,
+      ready,
     });
     if (network !== null) this.#reportLostNetwork(network, app);
     return app;

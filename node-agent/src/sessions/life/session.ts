@@ -10,6 +10,7 @@ import type {
   SessionSwapApp,
   SessionTune,
 } from '@footlight/protocol/agent';
+import { soundServer } from '../../display/audio-server.ts';
 import { WITHOUT_NETWORK } from '../../display/helper.ts';
 import { type Display, makeCookie } from '../../display/xvfb.ts';
 import type { CommandAnswer } from '../../link/ack-store.ts';
@@ -364,9 +365,11 @@ export class Session {
     const { clock, random, endNameHolders } = this.#deps;
     const deps = { clock, random, env: process.env, endNameHolders };
     try {
-      this.#screenAndSound = await ScreenAndSound.open(options, deps, ({ record }) =>
-        this.#resources.recordDisplay(record),
-      );
+      this.#screenAndSound = await ScreenAndSound.open(options, deps, (display) => {
+        const audio = stream.audio || stream.mic ? { server: soundServer(this.#resources.dirs) } : null;
+        void home.then(() => this.#app.prepareOn({ display, audio }));
+        return this.#resources.recordDisplay(display.record);
+      });
     } catch (error) {
       this.#fail('display_failed', error);
       return;
