@@ -64,7 +64,7 @@ export class Agents {
   }
 
   /**
-   * Load samples of the host's last minutes, oldest first; empty while the host is not connected.
+   * Load samples of the host's last hour, oldest first; empty while the host is not connected.
    * @throws ApiError 503 when the replica with the link does not answer
    */
   async load(hostId: string): Promise<HostLoadSample[]> {

@@ -65,7 +65,7 @@ export class HostAdmin {
     return (await gpusOf(db, [id])).filter((gpu) => bool(gpu.reported)).map((gpu) => gpuView(gpu, loads));
   }
 
-  /** Load samples of a host's last minutes. @throws ApiError 404; 503 when the replica with its link does not answer */
+  /** Load samples of a host's last hour. @throws ApiError 404; 503 when the replica with its link does not answer */
   async load(id: string): Promise<HostLoad> {
     requireHost(await hostById(this.#platform.database.db, id));
     return { host_id: id, samples: await this.#agents.load(id) };

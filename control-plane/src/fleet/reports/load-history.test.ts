@@ -56,13 +56,45 @@ test('an impossible figure of video memory is none', () => {
   expect(history.samples()[0]).toMatchObject({ mem_free_mb: 0, gpus: [{ vram_mb_used: null }] });
 });
 
-test('only the last five minutes are kept', () => {
+test('the last five minutes have each sample, the hour before has means of minutes', () => {
   const history = new LoadHistory();
-  for (let n = 0; n < 1_000; n++) history.add(beat(), [], n * 5_000);
+  // Two hours of a heartbeat each 5 s. Every second heartbeat has no measurement of the CPU.
+  for (let n = 0; n < 1_440; n++)
+    history.add(
+      beat({ cpu_busy: n % 2 === 0 ? (n % 12) / 12 : undefined, running_sessions: n % 3 === 0 ? ['x'] : [] }),
+      [GPU],
+      n * 5_000,
+    );
   const samples = history.samples();
-  expect([samples.length, samples[0]?.ts_unix_ms, samples.at(-1)?.ts_unix_ms]).toEqual([
-    60,
-    940 * 5_000,
-    999 * 5_000,
+  const minutes = samples.slice(0, -60);
+  const first = (1_440 - 60) * 5_000;
+  expect(samples.slice(-60).map(({ ts_unix_ms }) => ts_unix_ms)).toEqual(
+    Array.from({ length: 60 }, (_, n) => first + n * 5_000),
+  );
+  expect(minutes).toHaveLength(55);
+  expect(minutes.at(-1)).toEqual({
+    // The middle of the twelve samples of the minute before.
+    ts_unix_ms: first - 60_000 + 27_500,
+    cpu_busy: (0 + 2 + 4 + 6 + 8 + 10) / 12 / 6,
+    mem_free_mb: null,
+    net_rx_kbps: null,
+    net_tx_kbps: null,
+    sessions: 0,
+    gpus: [{ gpu_index: 0, encoder_busy: null, vram_mb_used: null }],
+  });
+  expect(
+    new Set(minutes.slice(1).map(({ ts_unix_ms }, n) => ts_unix_ms - (minutes[n]?.ts_unix_ms ?? 0))),
+  ).toEqual(new Set([60_000]));
+});
+
+test('a minute in which the GPUs changed has the new ones', () => {
+  const history = new LoadHistory();
+  const load = (index: number) => beat({ encoder_load: [{ gpu_index: index, sessions: 0, load: 0.5 }] });
+  for (let n = 0; n < 72; n++)
+    if (n < 4) history.add(load(0), [GPU], n * 5_000);
+    else history.add(load(1), [GPU, { ...GPU, id: 'b', index: 1 }], n * 5_000);
+  expect(history.samples()[0]?.gpus).toEqual([
+    { gpu_index: 0, encoder_busy: null, vram_mb_used: null },
+    { gpu_index: 1, encoder_busy: 0.5, vram_mb_used: null },
   ]);
 });

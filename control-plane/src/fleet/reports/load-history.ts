@@ -3,18 +3,28 @@ import type { HostLoadSample } from '@footlight/protocol/rest';
 import type { SampledGpu } from './heartbeat-buffer.ts';
 import { plausibleVram } from './vram.ts';
 
-/** Five minutes of a heartbeat each 5 s: what a page shows. At 100 bytes each, 10,000 hosts take 60 MB. */
+/** Five minutes of a heartbeat each 5 s. */
 const MAX_SAMPLES = 60;
+/**
+ * Complete minutes before these. With the incomplete minute between them this is an hour. With 100 bytes a sample, the
+ * samples of 10,000 hosts take 120 MB.
+ */
+const MAX_MINUTES = 54;
+const MINUTE_MS = 60_000;
 /** Time, CPU, free memory, received, sent, sessions. */
 const HOST_FIGURES = 6;
 /** Number, encoder, video memory. */
 const GPU_FIGURES = 3;
 
 /**
- * The load that a host reported in the last minutes, oldest first. Each sample is a list of numbers, NaN where nothing
- * was measured, because a fleet has many. Owner: the memory of the host.
+ * The load of a host in the last hour, oldest first: each sample of the last five minutes, before that a mean for each
+ * minute. A sample is a list of numbers, NaN where nothing was measured, because a fleet has many. Owner: the memory of
+ * the host.
  */
 export class LoadHistory {
+  readonly #minutes: number[][] = [];
+  /** Samples that are older than five minutes, of a minute that is not complete yet. */
+  #minute: number[][] = [];
   readonly #rows: number[][] = [];
 
   /** @param gpus the host's reported GPUs; figures of others are dropped @param nowMs when it came, ms since 1970 */
@@ -34,26 +44,36 @@ export class LoadHistory {
       row.push(index, load ?? Number.NaN, used ?? Number.NaN);
     }
     this.#rows.push(row);
-    if (this.#rows.length > MAX_SAMPLES) this.#rows.shift();
+    if (this.#rows.length <= MAX_SAMPLES) return;
+    const oldest = this.#rows.shift() ?? [];
+    if (this.#minute.length >= MAX_SAMPLES || minuteOf(this.#minute[0]) !== minuteOf(oldest))
+      this.#endMinute();
+    this.#minute.push(oldest);
+  }
+
+  #endMinute(): void {
+    this.#minutes.push(...meanOf(this.#minute));
+    if (this.#minutes.length > MAX_MINUTES) this.#minutes.shift();
+    this.#minute = [];
   }
 
   samples(): HostLoadSample[] {
-    return this.#rows.map((row) => {
+    return [...this.#minutes, ...meanOf(this.#minute), ...this.#rows].map((row) => {
       const gpus: HostLoadSample['gpus'] = [];
       for (let at = HOST_FIGURES; at < row.length; at += GPU_FIGURES)
         gpus.push({
           gpu_index: row[at] ?? 0,
           encoder_busy: measured(row[at + 1]),
-          vram_mb_used: measured(row[at + 2]),
+          vram_mb_used: rounded(row[at + 2]),
         });
       const [ts = 0, cpu, memory, received, sent, sessions = 0] = row;
       return {
-        ts_unix_ms: ts,
+        ts_unix_ms: Math.round(ts),
         cpu_busy: measured(cpu),
-        mem_free_mb: measured(memory),
-        net_rx_kbps: measured(received),
-        net_tx_kbps: measured(sent),
-        sessions,
+        mem_free_mb: rounded(memory),
+        net_rx_kbps: rounded(received),
+        net_tx_kbps: rounded(sent),
+        sessions: Math.round(sessions),
         gpus,
       };
     });
@@ -62,3 +82,26 @@ export class LoadHistory {
 
 const measured = (figure: number | undefined): number | null =>
   figure === undefined || Number.isNaN(figure) ? null : figure;
+
+const rounded = (figure: number | undefined): number | null => {
+  const known = measured(figure);
+  return known === null ? null : Math.round(known);
+};
+
+const minuteOf = (row: readonly number[] | undefined): number => Math.floor((row?.[0] ?? 0) / MINUTE_MS);
+
+/**
+ * One sample with the means of the measured figures; none without samples. If the host's GPUs have changed, the samples
+ * of the former GPUs do not count.
+ */
+function meanOf(rows: readonly number[][]): number[][] {
+  const newest = rows.at(-1);
+  if (newest === undefined) return [];
+  const alike = rows.filter(({ length }) => length === newest.length);
+  return [
+    newest.map((_, column) => {
+      const figures = alike.map((row) => row[column] ?? Number.NaN).filter((figure) => !Number.isNaN(figure));
+      return figures.reduce((sum, figure) => sum + figure, 0) / figures.length;
+    }),
+  ];
+}

@@ -44,9 +44,9 @@ export const hostLoad = z
     host_id: madeId.describe('Id of the host.'),
     samples: z
       .array(hostLoadSample)
-      .describe('Oldest first; empty while the host is away and until its first report.'),
+      .describe('At most an hour, oldest first; empty while the host is away and until its first report.'),
   })
-  .meta({ id: 'HostLoad', description: 'How busy a host was in the last minutes.' });
+  .meta({ id: 'HostLoad', description: 'How busy a host was in the last hour.' });
 export type HostLoad = z.output<typeof hostLoad>;
 export type HostLoadSample = HostLoad['samples'][number];
 
@@ -56,9 +56,9 @@ export const hostLoadOperations = {
     method: 'GET',
     path: '/v1/admin/hosts/{id}/load',
     auth: 'admin',
-    summary: 'How busy a host was in the last five minutes',
+    summary: 'How busy a host was in the last hour',
     description:
-      'A sample for each heartbeat, every 5 s. They are kept in memory by the replica that the host is connected to, so a restart of that replica clears them.',
+      'The last five minutes have a sample for each heartbeat, every 5 s. The minutes before have one sample each, with the means of its figures. They are kept in memory by the replica that the host is connected to, so a restart of that replica clears them.',
     params: idParams,
     responses: { 200: hostLoad },
     refusals: {

@@ -19,6 +19,8 @@ export interface Line {
   counts?: true;
   /** Points are not joined by lines. */
   dots?: true;
+  /** Longest distance between two points that the line joins, ms; missing: depends on the series. */
+  gapMs?: number;
 }
 export interface Chart {
   label: string;
@@ -101,8 +103,9 @@ const GAP_MS = { agent: 12_500, viewer: 3_500 } as const;
 const KBIT = 1_000;
 
 /** Longest distance between two points that a line joins. */
-function gapOf({ name, dots }: Line): number {
+function gapOf({ name, dots, gapMs }: Line): number {
   if (dots) return 0;
+  if (gapMs !== undefined) return gapMs;
   return name.startsWith('client.') || (name.startsWith('transport.') && !name.includes('gcc'))
     ? GAP_MS.viewer
     : GAP_MS.agent;

@@ -1,5 +1,6 @@
 import type { Host } from '@footlight/protocol/rest';
 import { IconActivity } from '@tabler/icons-react';
+import { useState } from 'react';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { Problem } from '../../../components/problem.tsx';
 import { Skeleton } from '../../../components/skeleton.tsx';
@@ -8,26 +9,38 @@ import pages from '../../frame/admin-pages.module.css';
 import { Disclosure } from '../../frame/disclosure.tsx';
 import { DataTable } from '../../frame/lists/data-table.tsx';
 import { Section } from '../../frame/page-head.tsx';
+import { SegmentedChoice } from '../../frame/segmented-choice.tsx';
 import styles from './load.module.css';
 import { LoadDrawing } from './load-drawing.tsx';
-import { type LoadChart, loadCharts, spanOf } from './load-model.ts';
+import { type LoadChart, type LoadWindow, loadCharts, samplesIn, spanOf } from './load-model.ts';
 import { useHostLoad } from './use-host-load.ts';
+
+const WINDOWS = [
+  { value: 'minutes', label: '5 minutes' },
+  { value: 'hour', label: '1 hour' },
+] as const;
 
 /** The live load of a host: one chart each for CPU, GPU, memory, network and sessions. */
 export function HostLoadSection({ host }: { host: Host }) {
   const load = useHostLoad(host.id);
-  const samples = load.data?.samples ?? [];
+  const [shown, setShown] = useState<LoadWindow>('minutes');
+  const kept = load.data?.samples ?? [];
+  const span = spanOf(kept, shown);
+  const samples = samplesIn(kept, span);
   const charts = loadCharts(samples, host.mem_mb, host.capacity?.slots_total ?? 0);
-  const span = spanOf(samples);
   return (
-    <Section title="Load of the last five minutes" busy={load.isPending}>
+    <Section
+      title="Load"
+      busy={load.isPending}
+      actions={<SegmentedChoice label="Time shown" value={shown} options={WINDOWS} onChange={setShown} />}
+    >
       {load.isError && <Problem error={load.error} retry={() => void load.refetch()} />}
       {load.isPending ? (
         <Skeleton height={142} radius={14} />
       ) : samples.length === 0 ? (
         <EmptyState
           icon={IconActivity}
-          title={host.status === 'offline' ? 'The host is away' : 'Nothing told yet'}
+          title={host.status === 'offline' ? 'The host is away' : 'No report yet'}
         >
           Its agent reports the load of the machine every five seconds.
         </EmptyState>
@@ -38,7 +51,7 @@ export function HostLoadSection({ host }: { host: Host }) {
               <li key={chart.key} className={styles.chart}>
                 <p className={styles.name}>{chart.label}</p>
                 <p className={styles.now}>{chart.now ?? 'not measured'}</p>
-                <LoadDrawing chart={chart} span={span} />
+                <LoadDrawing chart={chart} span={span} shown={shown} />
                 <p className={styles.top}>
                   {chart.lines.length > 1 && <Keys chart={chart} />}
                   {chart.topLabel !== '' && <span>up to {chart.topLabel}</span>}

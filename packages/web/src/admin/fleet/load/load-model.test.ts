@@ -1,6 +1,6 @@
 import type { HostLoadSample } from '@footlight/protocol/rest';
 import { expect, test } from 'vitest';
-import { loadCharts, spanOf } from './load-model.ts';
+import { loadCharts, samplesIn, spanOf } from './load-model.ts';
 
 const sample = (n: number, part: Partial<HostLoadSample> = {}): HostLoadSample => ({
   ts_unix_ms: n * 5_000,
@@ -52,6 +52,10 @@ test('the busiest GPU is the value, and each GPU has a line', () => {
   expect([chart?.now, chart?.lines.map(({ label }) => label)]).toEqual(['80 %', ['GPU 0', 'GPU 1']]);
 });
 
-test('the window ends with the newest sample and is five minutes long', () => {
-  expect(spanOf([sample(1), sample(100)])).toEqual({ from_ms: 200_000, to_ms: 500_000 });
+test('the window ends with the newest sample, and has the samples of five minutes or an hour', () => {
+  const samples = [sample(1), sample(40), sample(100)];
+  const span = spanOf(samples, 'minutes');
+  expect(span).toEqual({ from_ms: 200_000, to_ms: 500_000 });
+  expect(samplesIn(samples, span)).toEqual(samples.slice(1));
+  expect(spanOf(samples, 'hour')).toEqual({ from_ms: -3_100_000, to_ms: 500_000 });
 });

@@ -20,8 +20,9 @@ export interface LoadChart {
   topLabel: string;
 }
 
-/** Length of the window: the service keeps samples for the same time. */
-const SHOWN_MS = 5 * 60_000;
+/** The last five minutes, or the last hour: the service keeps samples for an hour. */
+export type LoadWindow = 'minutes' | 'hour';
+const SHOWN_MS: Readonly<Record<LoadWindow, number>> = { minutes: 5 * 60_000, hour: 60 * 60_000 };
 
 type Samples = readonly HostLoadSample[];
 type Read = (sample: HostLoadSample) => number | null;
@@ -42,9 +43,14 @@ const megabits = (kbps: number): string => (kbps / 1000).toFixed(kbps < 10_000 ?
 const megabitLabel = (kbps: number): string => `${megabits(kbps)} Mbit/s`;
 
 /** The window that ends at the newest sample, on the service's clock. */
-export function spanOf(samples: Samples): Span {
+export function spanOf(samples: Samples, shown: LoadWindow): Span {
   const to_ms = samples.at(-1)?.ts_unix_ms ?? 0;
-  return { from_ms: to_ms - SHOWN_MS, to_ms };
+  return { from_ms: to_ms - SHOWN_MS[shown], to_ms };
+}
+
+/** The samples of a window. */
+export function samplesIn(samples: Samples, { from_ms }: Span): Samples {
+  return samples.filter(({ ts_unix_ms }) => ts_unix_ms >= from_ms);
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Host } from '@footlight/protocol/rest';
 import styles from './load.module.css';
 import { LoadDrawing } from './load-drawing.tsx';
-import { loadCharts, spanOf } from './load-model.ts';
+import { loadCharts, samplesIn, spanOf } from './load-model.ts';
 import { useHostLoad } from './use-host-load.ts';
 
 const SHOWN = ['cpu', 'memory', 'network'] as const;
@@ -9,9 +9,10 @@ const SHOWN = ['cpu', 'memory', 'network'] as const;
 /** The load of a host as three small charts, for the fleet picture. Its space is reserved before the load is known. */
 export function LoadStrip({ host }: { host: Host }) {
   const load = useHostLoad(host.id);
-  const samples = load.data?.samples ?? [];
+  const kept = load.data?.samples ?? [];
+  const span = spanOf(kept, 'minutes');
+  const samples = samplesIn(kept, span);
   const charts = loadCharts(samples, host.mem_mb, host.capacity?.slots_total ?? 0);
-  const span = spanOf(samples);
   return (
     <ul className={styles.strip} aria-label={`Load of ${host.node_name}`}>
       {SHOWN.map((key) => {
@@ -20,7 +21,7 @@ export function LoadStrip({ host }: { host: Host }) {
           chart !== undefined && (
             <li key={key} className={styles.small}>
               <span className={styles.smallName}>{chart.label}</span>
-              <LoadDrawing chart={chart} span={span} />
+              <LoadDrawing chart={chart} span={span} shown="minutes" />
               <span className={styles.smallNow}>
                 {samples.length === 0 ? '' : (chart.now ?? 'not measured')}
               </span>
