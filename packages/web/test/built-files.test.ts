@@ -158,10 +158,22 @@ describe('the built web app', () => {
       for (const address of addresses) {
         expect(address).toMatch(
           name !== 'admin/index.html'
-            ? /^\/(assets\/|icon\.svg|manifest\.)/
-            : /^\/((admin\/)?assets\/|icon\.svg|manifest\.)/,
+            ? /^\/(assets\/|icon\.svg|apple-touch-icon\.png|manifest\.)/
+            : /^\/((admin\/)?assets\/|icon\.svg|apple-touch-icon\.png|manifest\.)/,
         );
       }
     },
   );
+
+  test('a phone can install the app: each icon of the manifest exists and has its stated size', async () => {
+    const text = await readFile(join(dist, 'manifest.webmanifest'), 'utf8');
+    const { icons } = JSON.parse(text) as { icons: { src: string; sizes: string; type: string }[] };
+    const pictures = icons.filter(({ type }) => type === 'image/png');
+    expect(pictures.map(({ sizes }) => sizes)).toEqual(['192x192', '512x512', '512x512']);
+    for (const { src, sizes } of pictures) {
+      // Width and height in a PNG file are two numbers of 4 bytes after the first 16 bytes.
+      const bytes = await readFile(join(dist, src));
+      expect(`${bytes.readUInt32BE(16)}x${bytes.readUInt32BE(20)}`, src).toBe(sizes);
+    }
+  });
 });
