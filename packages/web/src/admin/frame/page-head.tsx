@@ -1,6 +1,6 @@
-import { IconChevronLeft } from '@tabler/icons-react';
+import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react';
 import { Link, type LinkProps } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState, useSyncExternalStore } from 'react';
 import styles from './admin-pages.module.css';
 
 /** A page's head: location, title, actions. */
@@ -27,15 +27,52 @@ export function PageHead(props: {
   );
 }
 
-/** A titled part of a page. */
-export function Section(props: { title: string; actions?: ReactNode; children: ReactNode; busy?: boolean }) {
+/**
+ * A titled part of a page.
+ * @param props.folds on a narrow screen the part is collapsed, and its title expands it
+ */
+export function Section(props: {
+  title: string;
+  actions?: ReactNode;
+  children: ReactNode;
+  busy?: boolean;
+  folds?: boolean;
+}) {
+  const { title } = props;
+  const isNarrow = useSyncExternalStore(onWidthChange, () => narrowScreen().matches);
+  const [expanded, setExpanded] = useState(false);
+  const folds = isNarrow && (props.folds ?? false);
+  const isOpen = !folds || expanded;
   return (
-    <section className={styles.section} aria-label={props.title} aria-busy={props.busy ?? false}>
+    <section className={styles.section} aria-label={title} aria-busy={props.busy ?? false}>
       <div className={styles.sectionHead}>
-        <h2>{props.title}</h2>
-        {props.actions}
+        <h2>
+          {folds ? (
+            <button
+              type="button"
+              className={styles.fold}
+              aria-expanded={expanded}
+              onClick={() => setExpanded(!expanded)}
+            >
+              <IconChevronRight size={20} aria-hidden="true" />
+              {title}
+            </button>
+          ) : (
+            title
+          )}
+        </h2>
+        {isOpen && props.actions}
       </div>
-      {props.children}
+      {isOpen && props.children}
     </section>
   );
+}
+
+/** Same width as in admin-pages.module.css. */
+const narrowScreen = () => window.matchMedia('(max-width: 640px)');
+
+function onWidthChange(listener: () => void): () => void {
+  const screen = narrowScreen();
+  screen.addEventListener('change', listener);
+  return () => screen.removeEventListener('change', listener);
 }

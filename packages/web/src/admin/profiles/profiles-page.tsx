@@ -60,7 +60,7 @@ export function ProfilesPage() {
         <Skeleton height={640} radius={14} />
       ) : (
         <>
-          <Section title="Launch profiles" busy={profiles.isPending}>
+          <Section title="Launch profiles" folds busy={profiles.isPending}>
             {profiles.isError && <Problem error={profiles.error} retry={() => void profiles.refetch()} />}
             {items?.length === 0 ? (
               <EmptyState icon={IconStack2} title="No launch profiles" action={add}>

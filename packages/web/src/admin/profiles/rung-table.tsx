@@ -65,7 +65,7 @@ export function Rungs() {
     </Button>
   );
   return (
-    <Section title="Rungs" actions={rungs?.length === 0 ? undefined : add} busy={query.isPending}>
+    <Section title="Rungs" folds actions={rungs?.length === 0 ? undefined : add} busy={query.isPending}>
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {rungs?.length === 0 ? (
         <EmptyState icon={IconStack2} title="No rungs yet" action={add}>

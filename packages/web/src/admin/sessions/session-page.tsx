@@ -125,7 +125,7 @@ function LoadedSession(props: {
           <Section title="What limited it" busy={diagnosis.isPlaceholderData}>
             <VerdictSection verdict={diagnosis.data.verdict} />
           </Section>
-          <Section title="What was measured" busy={diagnosis.isPlaceholderData}>
+          <Section title="What was measured" folds busy={diagnosis.isPlaceholderData}>
             <SeriesCharts
               window={diagnosis.data.window}
               series={diagnosis.data.series}
@@ -135,24 +135,24 @@ function LoadedSession(props: {
               onCursor={setCursor}
             />
           </Section>
-          <Section title="What happened" busy={diagnosis.isPlaceholderData}>
+          <Section title="What happened" folds busy={diagnosis.isPlaceholderData}>
             <Annotate sessionId={session.id} atMs={cursorMs} />
             <EventList events={diagnosis.data.events} onCursor={setCursor} />
           </Section>
         </>
       )}
-      <Section title="Captures from the host">
+      <Section title="Captures from the host" folds>
         <Captures
           sessionId={session.id}
           running={session.state === 'running'}
           events={diagnosis.data?.events ?? []}
         />
       </Section>
-      <Section title="Last minute">
+      <Section title="Last minute" folds>
         <SessionRecordings session={session} />
       </Section>
       <SessionActivity sessionId={session.id} />
-      <Section title="Details">
+      <Section title="Details" folds>
         <SessionFacts session={session} />
       </Section>
       <StopSession session={stopping} onClose={() => setStopping(null)} />
@@ -168,7 +168,7 @@ function SessionActivity({ sessionId }: { sessionId: string }) {
     queryFn: ({ signal }) => call('activity.list', { query: filter, signal }),
   });
   return (
-    <Section title="Who did what" busy={query.isPending}>
+    <Section title="Who did what" folds busy={query.isPending}>
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       <ActivityTable entries={query.data?.items} />
     </Section>
