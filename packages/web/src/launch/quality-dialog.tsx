@@ -1,24 +1,17 @@
 import type { AppListItem } from '@footlight/protocol/rest';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
-import { choicesOf, type QualityChoice } from '../account/quality/quality-choices.ts';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { choicesOf } from '../account/quality/quality-choices.ts';
+import { QualityRadios } from '../account/quality/quality-radios.tsx';
 import { useUser } from '../api/auth-store.ts';
 import { call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { Problem } from '../components/problem.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
-import { StateChip, type Tone } from '../components/state-chip.tsx';
 import { t } from '../i18n/translate.ts';
 import styles from './quality-dialog.module.css';
-
-const TONES: Readonly<Record<QualityChoice['suitability'], Tone>> = {
-  recommended: 'success',
-  eligible: 'neutral',
-  risky: 'warning',
-  ineligible: 'danger',
-};
 
 /**
  * Chooses the quality of one launch: the profiles that the instance offers for the app, with the reason if a profile
@@ -39,7 +32,6 @@ export default function QualityDialog(props: {
   children?: ReactNode;
 }) {
   const { app } = props;
-  const name = useId();
   const [picked, setPicked] = useState<string | null>(null);
   const preference = useQuery({
     queryKey: keys.profilePreference,
@@ -59,7 +51,7 @@ export default function QualityDialog(props: {
   const isForced = isBound && app.profile_policy === 'force';
   const decided = isForced || (isBound && preference.data?.user_overrides_allowed === false);
   const wanted = picked ?? props.current ?? '';
-  const suits = choices?.some(({ id, suitability }) => id === wanted && suitability !== 'ineligible');
+  const suits = choices?.all.some(({ id, suitability }) => id === wanted && suitability !== 'ineligible');
   const chosen = suits && !decided ? wanted : '';
   const list = useRef<HTMLDivElement>(null);
   const isOffered = choices !== null;
@@ -84,31 +76,14 @@ export default function QualityDialog(props: {
       {choices === null ? (
         error == null && <Skeleton height={240} radius={14} />
       ) : (
-        <div ref={list} className={styles.choices} role="radiogroup" aria-label={t('Picture quality')}>
-          {choices.map((choice) => (
-            <label key={choice.id} className={styles.choice}>
-              <input
-                type="radio"
-                name={name}
-                value={choice.id}
-                checked={choice.id === chosen}
-                disabled={choice.suitability === 'ineligible' || (decided && choice.id !== '')}
-                {...(choice.id === chosen ? { 'data-autofocus': true } : {})}
-                onChange={() => setPicked(choice.id)}
-              />
-              <span className={styles.text}>
-                <span className={styles.name}>
-                  <strong>{choice.name}</strong>
-                  {choice.chip !== null && (
-                    <StateChip tone={TONES[choice.suitability]}>{t(choice.chip)}</StateChip>
-                  )}
-                </span>
-                <span className={styles.label}>
-                  {choice.id === '' ? t('The usual quality of this app.') : choice.label}
-                </span>
-              </span>
-            </label>
-          ))}
+        <div className={styles.choices}>
+          <QualityRadios
+            group={list}
+            choices={choices}
+            chosen={chosen}
+            decided={decided}
+            onPick={setPicked}
+          />
         </div>
       )}
       <div className={styles.actions}>

@@ -1,26 +1,18 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useId, useState } from 'react';
+import { useState } from 'react';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { saidByServer } from '../../api/server-sentences.ts';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
-import { StateChip, type Tone } from '../../components/state-chip.tsx';
 import { t } from '../../i18n/translate.ts';
 import styles from '../account.module.css';
-import { choicesOf, type Suitability } from './quality-choices.ts';
-
-const CHIPS: Readonly<Record<Suitability, Tone>> = {
-  recommended: 'success',
-  eligible: 'neutral',
-  risky: 'warning',
-  ineligible: 'danger',
-};
+import { choicesOf } from './quality-choices.ts';
+import { QualityRadios } from './quality-radios.tsx';
 
 /** The person's preferred launch profile, with the reason where one does not suit this device. */
 export function PictureQuality() {
   const queryClient = useQueryClient();
-  const name = useId();
   const preference = useQuery({
     queryKey: keys.profilePreference,
     queryFn: ({ signal }) => call('me.profilePreferences.read', { signal }),
@@ -54,28 +46,17 @@ export function PictureQuality() {
           {t('An administrator sets it for everybody here. Your choice is saved in case that changes.')}
         </p>
       )}
-      <div className={styles.choices} role="radiogroup" aria-label={t('Picture quality')}>
-        {choicesOf(offer.data, global_default_profile_id).map((choice) => (
-          <label key={choice.id} className={styles.choice}>
-            <input
-              type="radio"
-              name={name}
-              value={choice.id}
-              checked={choice.id === chosen}
-              disabled={choice.suitability === 'ineligible'}
-              onChange={() => {
-                setPicked(choice.id);
-                save.mutate(choice.id);
-              }}
-            />
-            <span className={styles.rowText}>
-              <strong>{choice.name}</strong>
-              <span className={styles.dim}>{choice.label}</span>
-            </span>
-            {choice.chip !== null && <StateChip tone={CHIPS[choice.suitability]}>{t(choice.chip)}</StateChip>}
-          </label>
-        ))}
+      <div className={styles.qualities}>
+        <QualityRadios
+          choices={choicesOf(offer.data, global_default_profile_id)}
+          chosen={chosen}
+          onPick={(id) => {
+            setPicked(id);
+            save.mutate(id);
+          }}
+        />
       </div>
+      <p className={styles.dim}>{t('Used from the next launch on, for every app that lets you choose.')}</p>
       <p className="visually-hidden" role="status">
         {save.isSuccess ? t('Saved') : ''}
       </p>

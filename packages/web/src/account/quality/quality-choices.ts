@@ -7,9 +7,15 @@ type Profile = ProfileOffer['profiles'][number];
 /** How a quality suits the device. */
 export type Suitability = 'recommended' | Profile['eligibility'];
 
+/** The choices of a person: a few with plain names, and each launch profile. */
+export interface QualityChoices {
+  short: QualityChoice[];
+  all: QualityChoice[];
+}
+
 /** One quality to choose. */
 export interface QualityChoice {
-  /** "" follows the app and the device */
+  /** id of the launch profile; "": no preference */
   id: string;
   name: string;
   /** size and frame rate, or why it does not suit */
@@ -26,31 +32,78 @@ const CHIPS: Readonly<Record<Suitability, string | null>> = {
   ineligible: msg('Not for this device'),
 };
 
-/** The choices: no preference first, then the offered profiles, each with its suitability and the reason. */
-export function choicesOf(offer: ProfileOffer, globalDefaultId: string | null): QualityChoice[] {
-  const byDefault = offer.profiles.find((profile) => profile.id === globalDefaultId);
+/** Up to this number of profiles, all are shown. */
+const FEW_PROFILES = 3;
+/** Height of the largest picture of the choice "Smooth". A larger one would take the time that more frames need. */
+const SMOOTH_HEIGHT = 1080;
+
+/**
+ * The choices: no preference first, then the offered profiles, each with its suitability and the reason.
+ * @param usualId the profile that is used without a preference; null: it depends on the app and the device
+ */
+export function choicesOf(offer: ProfileOffer, usualId: string | null): QualityChoices {
+  const usual = offer.profiles.find((profile) => profile.id === usualId);
   const none: QualityChoice = {
     id: '',
-    name: byDefault
-      ? t('Default of this instance: {quality}', { quality: byDefault.display_name })
+    name: t('Automatic'),
+    label: usual
+      ? t('The usual quality: {quality}', { quality: usual.display_name })
       : t('Whatever suits the app and this device'),
-    label: t('Used from the next launch on, for every app that lets you choose.'),
     suitability: 'eligible',
     chip: null,
   };
-  return [
-    none,
-    ...offer.profiles.map((profile): QualityChoice => {
-      const suitability: Suitability = isRecommended(profile, offer) ? 'recommended' : profile.eligibility;
-      return {
-        id: profile.id,
-        name: profile.display_name,
-        label: labelOf(profile),
-        suitability,
-        chip: CHIPS[suitability],
-      };
-    }),
+  const all = offer.profiles.map((profile): QualityChoice => {
+    const suitability: Suitability = isRecommended(profile, offer) ? 'recommended' : profile.eligibility;
+    return {
+      id: profile.id,
+      name: profile.display_name,
+      label: labelOf(profile),
+      suitability,
+      chip: CHIPS[suitability],
+    };
+  });
+  return {
+    short: [none, ...(all.length <= FEW_PROFILES ? all : shortChoices(offer.profiles))],
+    all: [none, ...all],
+  };
+}
+
+/**
+ * One profile for each wish of a person: the largest picture, the most frames, the lowest bitrate. Only profiles that
+ * suit the device; if none does, those that may stutter. A profile that already has a name is not named again.
+ */
+function shortChoices(profiles: readonly Profile[]): QualityChoice[] {
+  const eligible = profiles.filter(({ eligibility }) => eligibility === 'eligible');
+  const usable =
+    eligible.length > 0 ? eligible : profiles.filter(({ eligibility }) => eligibility === 'risky');
+  const first = (rank: (profile: Profile['nominal']) => readonly number[]) =>
+    usable.toSorted((a, b) => compare(rank(b.nominal), rank(a.nominal)))[0];
+  const named = [
+    { name: msg('Sharp'), profile: first(({ height, fps }) => [height, -fps]) },
+    {
+      name: msg('Smooth'),
+      profile: first(({ height, fps }) => [fps, height <= SMOOTH_HEIGHT ? height : -height]),
+    },
+    { name: msg('Save data'), profile: first(({ bitrate_kbps }) => [-bitrate_kbps]) },
   ];
+  return named.flatMap(({ name, profile }, index) =>
+    profile === undefined || named.slice(0, index).some((other) => other.profile === profile)
+      ? []
+      : [
+          {
+            id: profile.id,
+            name: t(name),
+            label: `${profile.display_name}. ${labelOf(profile)}`,
+            suitability: profile.eligibility,
+            chip: CHIPS[profile.eligibility],
+          },
+        ],
+  );
+}
+
+function compare(a: readonly number[], b: readonly number[]): number {
+  const different = a.findIndex((value, index) => value !== b[index]);
+  return different < 0 ? 0 : (a[different] ?? 0) - (b[different] ?? 0);
 }
 
 /**

@@ -24,7 +24,12 @@ export const account: Table = {
   Recommended: 'Empfohlen',
   'May stutter here': 'Kann hier ruckeln',
   'Not for this device': 'Nicht für dieses Gerät',
-  'Default of this instance: {quality}': 'Wie hier üblich: {quality}',
+  Automatic: 'Automatisch',
+  Sharp: 'Scharf',
+  Smooth: 'Flüssig',
+  'Save data': 'Daten sparen',
+  'Show all qualities': 'Alle Qualitäten zeigen',
+  'The usual quality: {quality}': 'Die übliche Qualität: {quality}',
   'Whatever suits the app and this device': 'Was zur App und zu diesem Gerät passt',
   'Used from the next launch on, for every app that lets you choose.':
     'Ab dem nächsten Start, für jede App, die dir die Wahl lässt.',
