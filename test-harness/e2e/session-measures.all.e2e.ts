@@ -80,6 +80,7 @@ describe('measurements, sound and pictures of a session', () => {
     };
     page.on('request', onRequest);
     await revealBar(page);
+    await page.getByRole('button', { name: 'More' }).click();
     await page.getByRole('button', { name: 'Fit the app to this window' }).click();
     await page.mouse.move(400, 650);
     await page.locator('[data-shown=true]').waitFor({ state: 'detached' });

@@ -152,7 +152,8 @@ describe.runIf(process.getuid?.() === 0)('every task of a person without a point
     inDrill('launches again with another quality', async () => {
       const from = page.url();
       await hands.openBar();
-      await take(inBar('Relaunch with another quality'));
+      await take(inBar('More'));
+      await take(dialog().getByRole('button', { name: 'Relaunch with another quality' }));
       await hands.pick(dialog().getByRole('radio').first());
       await take(dialog().getByRole('button', { name: 'End and relaunch Zebra' }));
       await page.waitForURL((url) => url.pathname.startsWith('/app/session/') && String(url) !== from);

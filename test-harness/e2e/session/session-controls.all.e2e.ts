@@ -97,13 +97,13 @@ describe.runIf(process.getuid?.() === 0)('the controls of a session', () => {
     await openBar();
     await bar().getByRole('button', { name: 'Keyboard DE; type text or keys' }).waitFor();
     // A control without text has a tooltip; the test checks that the button does not clip it.
-    const relaunch = bar().getByRole('button', { name: 'Relaunch with another quality' });
-    await relaunch.hover();
-    const tip = await relaunch.evaluate((node) => [
+    const fullScreen = bar().getByRole('button', { name: 'Full screen' });
+    await fullScreen.hover();
+    const tip = await fullScreen.evaluate((node) => [
       getComputedStyle(node, '::after').content,
       getComputedStyle(node).overflow,
     ]);
-    expect(tip).toEqual(['"Relaunch with another quality"', 'visible']);
+    expect(tip).toEqual(['"Full screen"', 'visible']);
     await page.screenshot({ path: path.join(images, 'session-bar.png') });
     await page.mouse.move(640, 400);
     await page.mouse.click(640, 400);
@@ -152,7 +152,7 @@ describe.runIf(process.getuid?.() === 0)('the controls of a session', () => {
 
   test('the bar is moved to another edge and made a handle, and the account stores it', async () => {
     await openBar();
-    await bar().getByRole('button', { name: 'Move this bar' }).click();
+    await bar().getByRole('button', { name: 'More' }).click();
     await page.getByRole('button', { name: 'Bottom' }).click();
     await page.keyboard.press('Escape');
     await page.mouse.move(640, 767);
@@ -160,7 +160,7 @@ describe.runIf(process.getuid?.() === 0)('the controls of a session', () => {
     const box = await bar().boundingBox();
     expect(box?.y).toBeGreaterThan(600);
     await page.screenshot({ path: path.join(images, 'session-bar-bottom.png') });
-    await bar().getByRole('button', { name: 'Move this bar' }).click();
+    await bar().getByRole('button', { name: 'More' }).click();
     await page.getByRole('button', { name: 'A small handle instead' }).click();
     await page.screenshot({ path: path.join(images, 'session-bar-dialog.png') });
     await page.keyboard.press('Escape');

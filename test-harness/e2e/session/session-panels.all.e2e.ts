@@ -197,8 +197,25 @@ describe.runIf(process.getuid?.() === 0)('the panels of a session’s bar', () =
     await expect.poll(() => page.evaluate(() => document.fullscreenElement)).toBeNull();
   });
 
+  test('the volume is changed in the bar, and the browser keeps it', async () => {
+    await press('More');
+    const dialog = page.getByRole('dialog', { name: 'More' });
+    const volume = dialog.getByRole('slider', { name: 'Volume' });
+    await expectAccessible('the menu of the bar');
+    await photograph('more');
+    await volume.fill('30');
+    await dialog.getByText('30 %').waitFor();
+    const loudness = () => page.locator('video').evaluate((video: HTMLVideoElement) => video.volume);
+    expect(await loudness()).toBeCloseTo(0.3);
+    await page.keyboard.press('Escape');
+    await page.reload();
+    await eventually('frames are shown', 30_000, async () => (await framesShown(page)) > 5 || null);
+    await expect.poll(loudness).toBeCloseTo(0.3);
+  });
+
   test('another app replaces this one, and its name is in the bar', async () => {
-    await press('Change the app');
+    await press('More');
+    await page.getByRole('button', { name: 'Change the app' }).click();
     const dialog = page.getByRole('dialog', { name: 'Change the app' });
     await dialog.getByRole('button', { name: 'Small pattern' }).waitFor();
     await expectAccessible('the choice of another app');
@@ -208,13 +225,18 @@ describe.runIf(process.getuid?.() === 0)('the panels of a session’s bar', () =
       const session = await sessions.read(id);
       return session.state_detail === 'swap complete' || null;
     });
+    await expect.poll(() => page.title(), { timeout: 30_000 }).toMatch(/^Small pattern/);
+    await page.mouse.move(640, 400);
+    await page.mouse.move(640, 1);
+    await bar().getByText('Small pattern', { exact: true }).waitFor();
     await press('Back to the library; the app stays open');
     await page.getByRole('button', { name: 'Resume Small pattern' }).click();
     await eventually('frames are shown', 30_000, async () => (await framesShown(page)) > 5 || null);
   });
 
   test('a relaunch offers the choice of quality, and the next session has it', async () => {
-    await press('Relaunch with another quality');
+    await press('More');
+    await page.getByRole('button', { name: 'Relaunch with another quality' }).click();
     const dialog = page.getByRole('dialog', { name: 'Relaunch with another quality' });
     const choice = dialog.locator('input[value="720p60"]');
     await choice.waitFor();

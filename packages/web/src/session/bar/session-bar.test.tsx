@@ -31,7 +31,6 @@ function bar(now: { shown: boolean; focusAsked: number; hasFiles?: boolean }) {
         name="Blender"
         view={NO_STREAM}
         microphone={false}
-        following={false}
         shown={now.shown}
         focusAsked={now.focusAsked}
         place={{ edge: 'top', handle: false }}
@@ -39,18 +38,15 @@ function bar(now: { shown: boolean; focusAsked: number; hasFiles?: boolean }) {
         layoutSign={null}
         level="dot"
         onLevel={none}
-        onFollow={none}
         onHold={onHold}
         onKeyboard={none}
         onWindows={none}
         onFiles={now.hasFiles ? none : null}
-        onPlace={none}
         onTouch={null}
         onType={null}
         onLeave={none}
         onBack={onBack}
-        onSwap={none}
-        onQuality={none}
+        onMore={none}
         onEnd={none}
       />
     </MantineProvider>

@@ -1,12 +1,8 @@
 import type { AudioStatus, Quality } from '@footlight/stream-client';
 import { ActionIcon } from '@mantine/core';
 import {
-  IconAdjustmentsHorizontal,
   IconAppWindow,
   IconArrowLeft,
-  IconArrowsExchange,
-  IconAspectRatio,
-  IconAspectRatioOff,
   IconDeviceGamepad2,
   IconDots,
   IconFolder,
@@ -42,8 +38,6 @@ export function SessionBar(props: {
   name: string;
   view: StreamView;
   microphone: boolean;
-  /** whether the app's size follows the window */
-  following: boolean;
   shown: boolean;
   /** number of times that keys or a pad requested the bar since it is shown */
   focusAsked: number;
@@ -53,21 +47,18 @@ export function SessionBar(props: {
   layoutSign: string | null;
   level: StatsLevel;
   onLevel: (level: StatsLevel) => void;
-  onFollow: (follow: boolean) => void;
   onHold: (by: 'pointer' | 'focus', holds: boolean) => void;
   onKeyboard: () => void;
   onWindows: () => void;
   /** null: this session has no file transfer */
   onFiles: (() => void) | null;
-  onPlace: () => void;
   /** null: the device has no touch screen */
   onTouch: (() => void) | null;
   onType: (() => void) | null;
   onLeave: () => void;
   /** moves the focus back to the picture */
   onBack: () => void;
-  onSwap: () => void;
-  onQuality: () => void;
+  onMore: () => void;
   onEnd: () => void;
 }) {
   const { client, audio, input, windows } = props.view;
@@ -174,12 +165,6 @@ export function SessionBar(props: {
             <IconFolder size={20} />
           </BarButton>
         )}
-        <BarButton label={t('Change the app')} onClick={props.onSwap}>
-          <IconArrowsExchange size={20} />
-        </BarButton>
-        <BarButton label={t('Relaunch with another quality')} onClick={props.onQuality}>
-          <IconAdjustmentsHorizontal size={20} />
-        </BarButton>
         {input?.pointer_lock_wanted && !input.pointer_locked && (
           <BarButton label={t('Lock the pointer')} onClick={() => void client?.requestPointerLock()}>
             <IconMouse size={20} />
@@ -202,12 +187,6 @@ export function SessionBar(props: {
             {micOn ? <IconMicrophone size={20} /> : <IconMicrophoneOff size={20} />}
           </BarButton>
         )}
-        <BarButton
-          label={props.following ? t('Stop fitting the app to this window') : t('Fit the app to this window')}
-          onClick={() => props.onFollow(!props.following)}
-        >
-          {props.following ? <IconAspectRatio size={20} /> : <IconAspectRatioOff size={20} />}
-        </BarButton>
         {/* Some phone browsers can only show videos full screen. */}
         {document.fullscreenEnabled && (
           <BarButton
@@ -217,7 +196,7 @@ export function SessionBar(props: {
             {input?.fullscreen ? <IconMinimize size={20} /> : <IconMaximize size={20} />}
           </BarButton>
         )}
-        <BarButton label={t('Move this bar')} onClick={props.onPlace}>
+        <BarButton label={t('More')} onClick={props.onMore}>
           <IconDots size={20} />
         </BarButton>
         <BarButton label={t('End {app}', { app: props.name })} danger onClick={props.onEnd}>

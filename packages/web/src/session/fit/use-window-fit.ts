@@ -7,6 +7,16 @@ import { followsWindow, rememberFollowing } from './fit-choice.ts';
 import { type PictureArea, pictureScale } from './window-fit.ts';
 import type { WindowFollower } from './window-follower.ts';
 
+export interface WindowFit {
+  /** false: the app keeps the size of its launch */
+  possible: boolean;
+  /** whether the app's size follows the window */
+  following: boolean;
+  setFollowing: (follows: boolean) => void;
+  /** factor by which the picture is enlarged, to hide the black bars of its display */
+  scale: number;
+}
+
 /**
  * Adapts the session's sizes to the window, if the person chose this, and hides the black bars of a display with
  * another shape.
@@ -17,9 +27,10 @@ export function useWindowFit(
   stream: StreamView,
   surface: RefObject<HTMLElement | null>,
   paused: boolean,
-) {
+): WindowFit {
   const area = usePictureArea(surface);
   const appId = session?.app_id;
+  const possible = session !== undefined && session.stream.external_resize_supported !== false;
   const [choice, setChoice] = useState<{ appId: string; follows: boolean } | null>(null);
   const following = appId !== undefined && (choice?.appId === appId ? choice.follows : followsWindow(appId));
   const setFollowing = useCallback(
@@ -73,12 +84,12 @@ export function useWindowFit(
           : {
               launch: { width: launch.width, height: launch.height },
               rungs: launch.rungs,
-              resizable: launch.external_resize_supported !== false,
+              resizable: possible,
             },
     });
-  }, [Follower, session, following, live, area, stream.display]);
+  }, [Follower, session, possible, following, live, area, stream.display]);
 
-  return { following, setFollowing, scale: area === null ? 1 : pictureScale(area, stream.display) };
+  return { possible, following, setFollowing, scale: area === null ? 1 : pictureScale(area, stream.display) };
 }
 
 /** Size of the picture's area, updated when the window, full screen or the phone's orientation changes. */

@@ -5,14 +5,15 @@ import { t } from '../../i18n/translate.ts';
 import type { OwnKeyboard } from '../../keyboard/use-keyboard-layout.ts';
 import type { BarPlace } from '../bar/bar-place.ts';
 import type { SessionFiles } from '../files/use-files.ts';
+import type { WindowFit } from '../fit/use-window-fit.ts';
 import type { Touch } from '../touch/use-touch.ts';
 import type { StreamView } from '../use-stream.ts';
 import type { ShownApp } from './theatre.tsx';
 
 // Loaded when a dialog opens, because few visits open one.
-const BarDialog = lazy(() => import('../dialogs/bar-dialog.tsx'));
 const FilesDialog = lazy(() => import('../dialogs/files-dialog.tsx'));
 const KeyboardDialog = lazy(() => import('../dialogs/keyboard-dialog.tsx'));
+const MoreDialog = lazy(() => import('../dialogs/more-dialog.tsx'));
 const RelaunchDialog = lazy(() => import('../dialogs/relaunch-dialog.tsx'));
 const SwapDialog = lazy(() => import('../dialogs/swap-dialog.tsx'));
 const WindowsDialog = lazy(() => import('../dialogs/windows-dialog.tsx'));
@@ -24,7 +25,7 @@ export type OpenDialog =
   | 'swap'
   | 'quality'
   | 'windows'
-  | 'bar'
+  | 'more'
   | 'files'
   | 'touch'
   | null;
@@ -32,6 +33,8 @@ export type OpenDialog =
 /** The dialogs of a session, at most one of them open. */
 export function TheatreDialogs(props: {
   dialog: OpenDialog;
+  onDialog: (dialog: OpenDialog) => void;
+  fit: WindowFit;
   app: ShownApp;
   session: Session | undefined;
   stream: StreamView;
@@ -44,9 +47,9 @@ export function TheatreDialogs(props: {
   endError: unknown;
   onEnd: () => void;
   onRelaunch: (profileId: string | null) => void;
-  onClose: () => void;
 }) {
-  const { dialog, app, session, stream, keyboard, files, touch, place, onClose } = props;
+  const { dialog, onDialog, app, session, stream, keyboard, files, touch } = props;
+  const onClose = () => onDialog(null);
   const { client } = stream;
   const { kit } = touch;
   return (
@@ -107,7 +110,18 @@ export function TheatreDialogs(props: {
             onChoice={touch.choose}
           />
         )}
-        {dialog === 'bar' && <BarDialog onClose={onClose} place={place} onPlace={props.onPlace} />}
+        {dialog === 'more' && (
+          <MoreDialog
+            onClose={onClose}
+            sound={stream.audio?.available === true ? stream.audio : null}
+            onVolume={(volume) => client?.setVolume(volume)}
+            fit={props.fit}
+            onSwap={() => onDialog('swap')}
+            onQuality={() => onDialog('quality')}
+            place={props.place}
+            onPlace={props.onPlace}
+          />
+        )}
       </Suspense>
     </>
   );

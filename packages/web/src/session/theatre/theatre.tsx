@@ -16,6 +16,7 @@ import styles from '../session.module.css';
 import type { StatsLevel } from '../stats/stats-level.ts';
 import { useTouch } from '../touch/use-touch.ts';
 import type { StreamView } from '../use-stream.ts';
+import { chosenVolume } from '../volume-choice.ts';
 import { type OpenDialog, TheatreDialogs } from './theatre-dialogs.tsx';
 import { HINT_MS, useToast } from './use-toast.ts';
 
@@ -69,6 +70,7 @@ export function Theatre(props: {
   }, [stream.shown, client]);
   useEffect(() => {
     if (!stream.shown) return;
+    client?.setVolume(chosenVolume());
     // Browsers allow sound after a gesture, such as the click on the app's tile.
     if (navigator.userActivation?.hasBeenActive) void client?.unmuteAudio();
     bar.reveal(HINT_MS);
@@ -116,7 +118,6 @@ export function Theatre(props: {
             name={name}
             view={stream}
             microphone={session?.stream.mic ?? false}
-            following={fit.following}
             shown={bar.shown && stream.shown}
             focusAsked={bar.focusAsked}
             place={place}
@@ -124,14 +125,12 @@ export function Theatre(props: {
             layoutSign={stream.layout === null ? null : stream.layout.layout.slice(0, 3).toUpperCase()}
             level={level}
             onLevel={setLevel}
-            onFollow={fit.setFollowing}
             onHold={(by, holds) => {
               setInBar((before) => ({ ...before, [by]: holds }));
               bar.hold(by, holds);
             }}
             onKeyboard={() => setDialog('keyboard')}
             onWindows={() => setDialog('windows')}
-            onPlace={() => setDialog('bar')}
             onTouch={kit && (() => setDialog('touch'))}
             onType={kit && (() => touch.type.current?.())}
             onFiles={
@@ -141,8 +140,7 @@ export function Theatre(props: {
             }
             onLeave={props.onLibrary}
             onBack={() => client?.focus()}
-            onSwap={() => setDialog('swap')}
-            onQuality={() => setDialog('quality')}
+            onMore={() => setDialog('more')}
             onEnd={() => setDialog('end')}
           />
           {(place.handle || touch.holds) && stream.shown && !bar.shown && (
@@ -218,6 +216,8 @@ export function Theatre(props: {
       </Suspense>
       <TheatreDialogs
         dialog={dialog}
+        onDialog={setDialog}
+        fit={fit}
         app={app}
         session={session}
         stream={stream}
@@ -230,7 +230,6 @@ export function Theatre(props: {
         endError={props.endError}
         onEnd={props.onEnd}
         onRelaunch={props.onRelaunch}
-        onClose={() => setDialog(null)}
       />
     </main>
   );
