@@ -50,7 +50,13 @@ describe('the choice of a quality', () => {
     [2160, 1440, 1080, 720].flatMap((height) =>
       [120, 90, 60].map((fps) =>
         profile(`${height}p${fps}`, {
-          nominal: { width: (height * 16) / 9, height, fps, bitrate_kbps: height * (fps / 10 + 1) },
+          // 720p in H.264 has the same bitrate as 1080p in AV1.
+          nominal: {
+            width: (height * 16) / 9,
+            height,
+            fps,
+            bitrate_kbps: Math.max(1080, height) * (fps / 10 + 1),
+          },
           eligibility: eligibility[`${height}p${fps}`] ?? 'eligible',
         }),
       ),

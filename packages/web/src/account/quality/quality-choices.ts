@@ -84,7 +84,7 @@ function shortChoices(profiles: readonly Profile[]): QualityChoice[] {
       name: msg('Smooth'),
       profile: first(({ height, fps }) => [fps, height <= SMOOTH_HEIGHT ? height : -height]),
     },
-    { name: msg('Save data'), profile: first(({ bitrate_kbps }) => [-bitrate_kbps]) },
+    { name: msg('Save data'), profile: first(({ bitrate_kbps, height }) => [-bitrate_kbps, -height]) },
   ];
   return named.flatMap(({ name, profile }, index) =>
     profile === undefined || named.slice(0, index).some((other) => other.profile === profile)
