@@ -36,8 +36,7 @@ export interface MountRoot {
 }
 
 export interface AgentConfig {
-  /** http(s) base address of the control plane, without a trailing slash. */
-  /** Replicas of one control plane; at least one. */
+  /** http(s) base addresses of the control plane's replicas, without a trailing slash; at least one. */
   controlUrls: readonly URL[];
   /** PEM certificates trusted in addition to the system's certificates; null: trust only the system's. */
   controlCa: string | null;

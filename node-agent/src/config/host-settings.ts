@@ -9,7 +9,7 @@ import { overlaySettings, rateModeInForce, settingBaseline } from './setting-val
 type Overrides = Readonly<Record<string, unknown>>;
 
 /**
- * Host settings in force: overrides of the control plane take precedence over the environment, and the environment over
+ * Current host settings: overrides of the control plane take precedence over the environment, and the environment over
  * the catalog's defaults. Each config_update changes the live settings for sessions that start later. Restart settings
  * are fixed at the agent's start, before the control plane's first message. Therefore the overrides are stored in
  * settings.json.
@@ -72,7 +72,7 @@ export class HostSettings {
     return this.#latched.get(key) as SettingValue;
   }
 
-  /** Values in force as texts. A restart setting has the value that was read at the agent's start. */
+  /** Current values as texts. A restart setting has the value that was read at the agent's start. */
   get effective(): Record<string, string> {
     return Object.fromEntries(
       HOST_SETTINGS.map((setting) => {

@@ -11,7 +11,7 @@ export type SettingValues = ReadonlyMap<string, SettingValue>;
 /**
  * Replaces values of the baseline by the control plane's overrides.
  *
- * Pure. Unknown keys are ignored; a bad value keeps the baseline and is listed in `rejected`.
+ * Pure. Unknown keys are ignored; an invalid value does not replace the baseline's value and is listed in `rejected`.
  */
 export function overlaySettings(
   baseline: SettingValues,
@@ -43,7 +43,7 @@ export function settingBaseline(
 }
 
 /**
- * The rate control mode in force: the value of abr_mode. It is off if abr_enabled is false and abr_mode was not set by
+ * The current rate control mode: the value of abr_mode. It is off if abr_enabled is false and abr_mode was not set by
  * the environment or an override.
  */
 export function rateModeInForce(

@@ -12,8 +12,8 @@ export interface ConsoleScreens {
   /** The first missing requirement; null: nothing is missing. */
   lacks(): ScreenNeed | null;
   /**
-   * Starts an X display that fills the output. If the display ends by itself, the output shows no picture. Closing the
-   * display restores the output.
+   * Starts an X display that fills the output. If the display ends before it is closed, the output shows no picture.
+   * Closing the display restores the output.
    * @throws when the display does not start; no process of it is left
    */
   open(output: ChosenOutput, options: HelperOptions, cookie: Buffer, deps: HelperDeps): Promise<Display>;
@@ -37,7 +37,7 @@ export interface ConsoleClaim {
 }
 
 /**
- * The console of this host: its holder and configuration.
+ * The console of this host: its configuration and the session that uses it.
  *
  *   free ──claim──► taken ──release──► free
  *

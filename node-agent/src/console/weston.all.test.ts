@@ -86,7 +86,7 @@ describe.runIf(hasWeston)('weston as the display beside a host', () => {
     process.kill(found?.pid ?? Number.NaN, 'SIGKILL');
     await display.exited;
     await display.close();
-    // The agent restores the terminal only if weston was killed; a weston that exits by itself restores the terminal.
+    // The agent restores the terminal only if weston was killed; otherwise weston restores it at its exit.
     expect(reclaimed).toBe(reclaims);
   });
 

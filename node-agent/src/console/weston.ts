@@ -39,7 +39,7 @@ export interface Canvas {
 
 /**
  * Draws with weston on a connector. An Xwayland inside fills the output, so apps, capture and input use an X display as
- * in other sessions. Weston runs as the agent, Xwayland as the session's user.
+ * in other sessions. Weston runs as the agent's user, Xwayland as the session's user.
  *
  * @param canvas replaced by tests
  * Source: weston(1), weston-drm(7), weston.ini(5), as of weston 10; Xwayland(1).
@@ -171,7 +171,7 @@ async function end(weston: Child, canvas: Canvas, clock: Clock): Promise<void> {
   weston.signal('SIGTERM');
   await Promise.race([weston.exited, delay(clock, STOP_LIMIT_MS)]);
   weston.signal('SIGKILL');
-  // A weston that exited by itself has restored the terminal, and another program may use the terminal now. So only a
+  // If weston was not killed, it has restored the terminal, and another program may use the terminal now. So only a
   // killed weston is cleaned up.
   if ((await weston.exited).signal !== null) canvas.reclaim();
 }

@@ -119,8 +119,8 @@ x11.createClient((error, display) => {
         drawFields();
       }
     } else if (event.type === EXPOSE) {
-      // The X server discards everything that was drawn before the window is visible. The canvas is kept, so it is
-      // copied here.
+      // The X server discards everything that was drawn before the window is visible. The canvas keeps its content, so
+      // it is copied to the window here.
       show(0, height);
     } else if (event.type === CONFIGURE_NOTIFY && (event.width !== width || event.height !== height)) {
       width = event.width;

@@ -42,8 +42,8 @@ function isPlainLine(line: string): boolean {
     const character = line[at];
     const isQuote = character === '"';
     const isSpace = character === ' ' || character === '\t';
-    // The parser looks only at the character before a quote, but its regular expression at pairs of backslashes. So the
-    // end of a quoted text must be found under both rules.
+    // To find the end of a quoted text, the parser checks only the character before a quote, but its regular expression
+    // counts pairs of backslashes. So each quoted text must end under both rules.
     if (isQuote && line[at - 1] !== '\\') quotes += 1;
     if (isQuote && !isEscaped) unescapedQuotes += 1;
     if (character === '{' || character === '}') brackets += 1;

@@ -61,7 +61,7 @@ export interface AudioServerOptions extends HelperOptions {
 }
 
 /**
- * Starts a PulseAudio with one null sink as the session's user, with a microphone if the session has one.
+ * Starts PulseAudio as the session's user. It has one null sink, and a microphone if the session has one.
  *
  * Its socket is in the session's runtime directory, which no other user may enter. Shared memory is off, because a
  * killed server would leave its segments. Realtime scheduling, module loading and exit on request are off, because

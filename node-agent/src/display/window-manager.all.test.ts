@@ -29,7 +29,7 @@ let x: XConnection;
 
 beforeAll(async () => {
   directory = mkdtempSync(path.join(tmpdir(), 'window-manager-'));
-  // The attack is written here, because an app can write to the home of the session's helpers.
+  // This file is the attack: an app can create it, because it can write to the home of the session's helpers.
   mkdirSync(path.join(directory, '.matchbox'));
   writeFileSync(
     path.join(directory, '.matchbox', 'kbdconfig'),

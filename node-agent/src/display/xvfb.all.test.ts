@@ -84,8 +84,8 @@ async function start(
 }
 
 /**
- * Binds abstract names and listens on them, like a hostile program. Prints the names that it could bind, and keeps
- * them.
+ * Binds abstract names and listens on them, like a hostile program. Prints how many names it could bind, and keeps them
+ * bound.
  */
 const TAKE = `
 import socket, sys

@@ -139,8 +139,8 @@ type XServerOptions = [
 async function startOnFreeNumber(...server: XServerOptions): Promise<Display> {
   const deps = server[4];
   await makeSocketDir();
-  // The server does not choose the number itself. It would then replace the socket of another server of its user, and
-  // would create no lock file, so another server of the host could replace its socket.
+  // The server does not choose the number itself, because it would then replace the socket of another server of the
+  // same user. It would also create no lock file, so another server of the host could replace its socket.
   let reserved = await reserveDisplay();
   if (reserved === null) {
     await deps.endNameHolders?.();

@@ -7,7 +7,7 @@ export const FILES_FD = 4;
 export const filesOrder = z.object({
   /** The home's directory on the host. */
   home: z.string().max(4096),
-  /** null: the process keeps the agent's user. */
+  /** null: the process runs as the agent's user. */
   user: z.object({ uid: z.int(), gid: z.int(), groups: z.array(z.int()) }).nullable(),
   max_bytes: z.number(),
 });

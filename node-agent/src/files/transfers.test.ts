@@ -340,8 +340,8 @@ describe('a hostile app', () => {
   });
 
   test('with a file of eight exbibytes, as some file systems allow: the folder is still listed', () => {
-    // On another file system, because ext4, which the other homes of these tests may use, does not support a file of
-    // this size.
+    // This home is on another file system, because ext4 does not support a file of this size. The other homes of these
+    // tests may be on ext4.
     const wide = mkdtempSync('/dev/shm/home-files-');
     onTestFinished(() => rmSync(wide, { recursive: true }));
     execFileSync('truncate', ['--size', String(2n ** 63n - 1n), join(wide, 'sparse')]);

@@ -11,7 +11,7 @@ import {
 } from '@footlight/protocol/files';
 import { FileRefusal, type HomeFiles, type NewFile } from './home-files.ts';
 
-/** Free disk space in bytes that a transfer must leave; recordings leave the same. Chosen, not measured. */
+/** Free disk space in bytes that a transfer must leave; recordings must leave the same amount. Chosen, not measured. */
 export const FREE_FLOOR_BYTES = 1024 ** 3;
 
 export interface FileTransfersOptions {

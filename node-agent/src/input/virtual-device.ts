@@ -61,7 +61,8 @@ function typesOf({ keys, axes, effects }: DeviceDescription): number[] {
 
 /**
  * Seccomp filter for a process that has device files open and that a viewer might exploit. It lets the process create
- * only devices of these kinds. A created keyboard or mouse could type and click on the host's console.
+ * only devices of these kinds. Otherwise, the viewer could create a keyboard or mouse that types and clicks on the
+ * host's console.
  */
 export function deviceFilter(kinds: readonly DeviceDescription[]): Buffer {
   const all = (codes: (device: DeviceDescription) => readonly number[]) => [...new Set(kinds.flatMap(codes))];

@@ -43,8 +43,8 @@ export interface AgentJob {
 /** The first poll of a process is sent within this time. Chosen, not measured. */
 const FIRST_POLL_MS = 5 * SECOND_MS;
 /**
- * Delays between two attempts to send a report: 1 s, doubling up to a minute, with jitter over the upper half. Chosen,
- * not measured.
+ * Delays between two attempts to send a report: 1 s, doubling up to a minute, with random jitter in the upper half of
+ * the delay. Chosen, not measured.
  */
 const FIRST_RETRY_MS = SECOND_MS;
 const MAX_RETRY_MS = MINUTE_MS;

@@ -59,7 +59,7 @@ export class XClipboard {
     fixes.SelectSelectionInput(this.#window, atoms.clipboard, SET_OWNER_MASK);
   }
 
-  /** Texts that are copied after it resolves are reported. @throws when the display has no XFIXES */
+  /** Texts that are copied after the promise resolves are reported. @throws when the display has no XFIXES */
   static async open(x: XConnection, onText: (text: string) => void): Promise<XClipboard> {
     const fixes = await x.request<XFixes>((callback) => x.client.require('fixes', callback));
     const [clipboard, utf8, targets, text, transfer] = await Promise.all(
@@ -67,7 +67,8 @@ export class XClipboard {
     );
     if (!clipboard || !utf8 || !targets || !text || !transfer) throw new Error('the display gives no atoms');
     const opened = new XClipboard(x, fixes, { clipboard, utf8, targets, text, transfer }, onText);
-    // The server reads each client's requests on its own, so a text copied now could be announced to nobody.
+    // The server reads the requests of each client separately. Without this wait, it could process an app's copy first
+    // and not announce the text.
     await x.settle();
     return opened;
   }

@@ -19,7 +19,7 @@ const ANSWER_MS = withPatience(5_000);
  * windows at any time.
  *
  * open → closed, by close() or because the server ended; afterwards all requests reject. Owner: the session's screen,
- * which closes the connection after all its users. The server frees windows, grabs and event masks of a closed
+ * which first closes all objects that use the connection. The server frees windows, grabs and event masks of a closed
  * connection.
  */
 export class XConnection {

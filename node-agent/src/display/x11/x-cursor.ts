@@ -9,7 +9,7 @@ const DISPLAY_CURSOR_MASK = 1;
 const CURSOR_NOTIFY = 1;
 
 /**
- * Follows the pointer's shape, and calls onShape after each change; null: the pointer is hidden.
+ * Watches the pointer's shape, and calls onShape after each change; null: the pointer is hidden.
  *
  * resting → (a change) → waiting for READ_INTERVAL_MS → reading → resting. Owner: the desktop of the session. close()
  * frees timer and listener; onShape is not called afterwards.
@@ -21,7 +21,7 @@ export class XCursor {
   readonly #onEvent = (event: XEvent) => {
     if (event.type === this.#fixes.firstEvent + CURSOR_NOTIFY) this.#schedule();
   };
-  /** Set from a change until its shape is read. Shapes can be large, so only one is read at a time. */
+  /** Set from a change until the new shape is read. Shapes can be large, so only one is read at a time. */
   #timer: Timer | null = null;
   /** Whether the shape changed again while #timer was set. */
   #changed = false;

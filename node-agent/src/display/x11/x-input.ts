@@ -30,9 +30,9 @@ const REMAP_SETTLE_MS = 30;
 const MAX_CLICKS = 64;
 
 /**
- * Largest number of characters that may wait. A keyboard map has spare keys for only a few dozen characters without a
- * key, so a text of other characters needs many maps. A viewer could therefore send characters faster than the display
- * can type them.
+ * Largest number of characters that may wait. A keyboard map has only a few dozen spare keys, so a long text of
+ * characters without a key needs many maps. A viewer could therefore send characters faster than the display can type
+ * them.
  */
 const MAX_WAITING_TEXT = 65_536;
 /**
@@ -54,7 +54,7 @@ type Waiting =
  * dropped, because a key whose release is lost would stay down.
  *
  * idle ⇄ typing. Owner: the session's screen. It has no close(): timers and listeners end with the connection, and
- * InputState releases pressed keys before.
+ * InputState releases pressed keys before that.
  */
 export class XInput {
   readonly #x: XConnection;
@@ -93,7 +93,7 @@ export class XInput {
     return this.#locks;
   }
 
-  /** Reads caps lock, num lock and the keyboard map, and follows their changes, because apps change them too. */
+  /** Reads caps lock, num lock and the keyboard map, and observes their changes, because apps change them too. */
   async #followKeyboard(): Promise<void> {
     const xkb = this.#xkb;
     const { NewKeyboardNotify, MapNotify, StateNotify } = xkb.EventType;
@@ -181,8 +181,8 @@ export class XInput {
   }
 
   /**
-   * Types characters. A character without a key gets a spare key temporarily. Characters above MAX_WAITING_TEXT are
-   * dropped.
+   * Types characters. A character without a key gets a spare key temporarily. A text is dropped if more than
+   * MAX_WAITING_TEXT characters would then wait.
    */
   text(text: string): void {
     if (this.#x.closed || this.#waitingText + text.length > MAX_WAITING_TEXT) return;

@@ -17,7 +17,7 @@ const BACKGROUND_MS = 50;
 const POLL_MS = 100;
 /** Number of rows that are read at a time when searching for a second colour. */
 const BAND_ROWS = 64;
-/** Largest number of reads of a window's picture; damage reports later drawing. */
+/** Largest number of reads of a window's picture; later drawing is detected by damage events. */
 const MAX_READS = 4;
 /** Largest number of observed windows. */
 const MAX_CANDIDATES = 32;
@@ -45,8 +45,8 @@ interface Candidate {
  *
  * A closed window is forgotten at once, because the server may reuse its id for the next client.
  *
- * watching → presented (reported once) or closed. At both ends, timer, listener, damage objects and event masks are
- * freed; the connection belongs to the screen.
+ * watching → presented (reported once) or closed. In both end states, timer, listener, damage objects and event masks
+ * are freed; the connection belongs to the screen.
  */
 export class XPresented {
   readonly #x: XConnection;

@@ -23,7 +23,7 @@ const READ_PERIOD_MS = 100;
 /** Largest number of windows that are read; further windows are ignored. */
 const MAX_WINDOWS = 32;
 /**
- * WM_SIZE_HINTS has flags and then 18 numbers. The smallest and the largest size are the 5th to the 8th number. Source:
+ * WM_SIZE_HINTS has flags and then 17 numbers. The smallest and the largest size are the 5th to the 8th number. Source:
  * ICCCM, 4.1.2.3.
  */
 const HINT_WORDS = 9;
@@ -53,7 +53,7 @@ export interface NamedWindow extends ShownWindow {
 }
 
 /**
- * Follows the windows that the window manager shows, and switches between them. Uses a separate connection, because
+ * Watches the windows that the window manager shows, and switches between them. Uses a separate connection, because
  * event masks belong to a connection, and other parts of the session select events on the same windows. Without a
  * window manager (_NET_CLIENT_LIST), the list of windows is empty.
  *
