@@ -231,7 +231,7 @@ function warmUpHost(parts: AgentParts): WarmUpHost {
   };
 }
 
-/** @param hiddenDirs directories that each app gets its own of */
+/** @param hiddenDirs shared directories; each app gets private ones instead */
 function launchContext(
   { config, containers, inventory }: AgentParts,
   hiddenDirs: readonly string[],

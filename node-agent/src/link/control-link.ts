@@ -349,7 +349,8 @@ export class ControlLink {
         host_id: registered.host_id,
         node_secret: registered.node_secret,
       };
-      // Stored before the next message, because the control plane then assumes that this agent has stored its identity.
+      // Stored before the next message is sent, because the control plane takes that message as proof that this agent
+      // has stored its identity.
       await this.#deps.identity.save(identity);
       this.#identity = identity;
     }

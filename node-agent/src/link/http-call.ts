@@ -5,7 +5,7 @@ import { MAX_CALL_BODY_BYTES } from '@footlight/protocol/agent';
 import { credentialHeaders, type DialOptions, tlsAgent } from './dial.ts';
 
 /**
- * Time limit of a whole call. If a poll takes longer, the control plane returns its claim again at a later poll.
+ * Time limit of a whole call. If a poll takes longer, the control plane returns the claimed work again at a later poll.
  * Chosen, not measured.
  */
 const CALL_MS = 30 * SECOND_MS;

@@ -1,8 +1,8 @@
 import type { Clock, Random, Timer } from '@footlight/platform';
 
 /**
- * Each poll is moved earlier or later by a random share of the interval, at most this one, so that the polls of a fleet
- * spread out.
+ * Each poll is moved earlier or later by a random share of the interval, at most this share, so that the polls of a
+ * fleet spread out.
  */
 const JITTER = 0.1;
 

@@ -31,7 +31,7 @@ describe('a temporal unit becomes packets', () => {
   test('a small keyframe is one packet: sequence header with its length, frame without, delimiter left out', () => {
     const [packet, ...more] = new Av1Packetizer(MTU, 96).packets(unit(sequence, frame(KEY, 4)), 0);
     expect(more).toEqual([]);
-    // W = 2 and N = 1; the OBU headers have the flag that no size follows.
+    // W = 2 and N = 1; in the OBU headers, the bit for a size field is 0.
     expect([...payloadOf(packet)]).toEqual([0x28, 4, 0x08, 1, 2, 3, 0x30, KEY, 7, 7, 7]);
   });
 

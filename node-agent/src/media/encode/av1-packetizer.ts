@@ -91,7 +91,7 @@ export class Av1Packetizer {
   #fill(obus: readonly Buffer[]): Fragment[][] {
     const packets: Fragment[][] = [];
     let packet: Fragment[] = [];
-    /** Bytes of the packet's elements. An element that another one follows also has a length field. */
+    /** Bytes of the packet's elements. Every element except the last also has a length field. */
     let used = 0;
     const close = () => {
       if (packet.length > 0) packets.push(packet);

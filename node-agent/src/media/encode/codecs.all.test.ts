@@ -33,7 +33,7 @@ afterAll(() => host?.close());
 
 async function watch(codec: 'h265' | 'av1'): Promise<NativeViewer> {
   session = await host.session();
-  // No periodic keyframes: if keyframes can be requested from an encoder, it makes none by itself.
+  // No periodic keyframes: if keyframes can be requested from an encoder, it makes none without a request.
   session.prepare({ fps: 15, bitrate_kbps: 800, codec, playout0_ms: 50 });
   session.worker.send({ type: 'start' });
   const viewer = session.viewer();

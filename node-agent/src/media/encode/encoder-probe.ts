@@ -36,7 +36,7 @@ export interface EncoderProbeResult {
 
 export interface EncoderProbeOptions {
   clock: Clock;
-  /** Host settings in force; a missing setting has its default. */
+  /** Current host settings; a missing setting has its default. */
   settings?: Record<string, unknown>;
   /** Additional environment variables of the probe processes, for example GST_REGISTRY. */
   env?: Record<string, string>;
@@ -45,7 +45,7 @@ export interface EncoderProbeOptions {
 }
 
 /**
- * Tests by encoding 30 frames which encoders of this host work, and measures the working ones.
+ * Tests which encoders of this host work, by encoding 30 frames, and measures the working ones.
  *
  * Each test and measurement runs in its own process with a limit of 10 s, because a driver that hangs or crashes must
  * affect only its own row. Never rejects: a process that fails, crashes or takes too long gives `available: false` and

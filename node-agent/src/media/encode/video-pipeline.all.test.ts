@@ -17,7 +17,7 @@ import {
 const SIZE = { width: 320, height: 240 };
 const FPS = 30;
 const FRAMES = 20;
-/** Number of drawn pictures, each at another time between two captures. */
+/** Number of drawn pictures, each at a different time between two captures. */
 const DRAWS = 15;
 /** Encode times per picture: one that is fast enough for the frame rate, and one that is too slow. */
 const QUICK_MS = 20;
@@ -141,7 +141,7 @@ test('a drawn picture is captured at once, and a display at rest at the frame ra
   })();
   const waitsMs: number[] = [];
   for (let i = 0; i < DRAWS; i++) {
-    // Draws at another time between two captures, after a pause.
+    // Draws at a different time between two captures in each round, after a pause.
     const seen = frames.length;
     await expect.poll(() => frames.length, { interval: 5 }).toBeGreaterThan(seen + 4);
     await delay(systemMediaClock, (i * frameMs) / DRAWS);

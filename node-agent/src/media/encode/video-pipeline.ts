@@ -220,8 +220,8 @@ export class VideoPipeline {
         try {
           await work();
         } finally {
-          // A restarted source captures at once. The clock is set before, because the frame would otherwise get the
-          // time of the last frame.
+          // A restarted source captures at once. The clock is set before the restart, because the frame would otherwise
+          // get the time of the last frame.
           this.#capture.now();
           await source.setState('playing');
           await this.#captureAgain();

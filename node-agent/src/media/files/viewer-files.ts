@@ -109,7 +109,7 @@ export class ViewerFiles {
     channel.close();
     this.#resets += 1;
     this.#pipe.reset();
-    // Reads on, because answers to the former viewer must be read and dropped.
+    // Continues to read, because answers to the former viewer must be read and dropped.
     this.#pipe.resume();
   }
 

@@ -122,7 +122,7 @@ const named = (name: string): KeyboardLayout => {
   return { layout, variant };
 };
 
-/** Chooses a layout. @returns the layout that is in force afterwards */
+/** Chooses a layout. @returns the layout that the display uses afterwards */
 async function choose(layout: KeyboardLayout): Promise<KeyboardLayout | undefined> {
   const told = () => alice.control.filter((message) => message.type === 'keyboard_layout');
   const before = told().length;

@@ -15,7 +15,7 @@ const MAX_HOLD_MS = 100;
 export const MAX_WAIT_MS = 1_000;
 /**
  * Largest number of waiting actions: two seconds of the highest allowed input rate (500 a second). MAX_WAIT_MS usually
- * limits the queue before.
+ * limits the queue before it reaches this number.
  */
 const MAX_WAITING = 1_000;
 

@@ -52,7 +52,7 @@ export class SessionInput {
   /**
    * Sets the display's keyboard map before later keys are applied. If the display is not open yet, the newest chosen
    * layout is set later.
-   * @param onSet receives the layout in force, and whether it is the chosen one
+   * @param onSet receives the display's current layout, and whether it is the chosen one
    */
   setLayout(layout: KeyboardLayout, onSet: LayoutListener): void {
     if (this.#device === null) {

@@ -1,5 +1,5 @@
 /**
- * Computes how long nothing must be sent until the queue on the path is empty. Pure.
+ * Computes how long sending must pause until the queue on the path is empty. Pure.
  *
  * The time is the number of queued bytes divided by the link's rate; it is recomputed with every feedback. If a full
  * queue dropped the last packets, no feedback reports them, so silence ends the wait too.

@@ -18,8 +18,8 @@ const MAX_BEYOND_ARRIVED = 1.5;
  */
 const START_FACTOR = 1.1;
 /**
- * Largest estimate, as a factor of the launch bitrate. The bitrate never exceeds the launch bitrate; the other half is
- * for retransmissions and padding.
+ * Largest estimate, as a factor of the launch bitrate. The bitrate never exceeds the launch bitrate; the additional
+ * half is for retransmissions and padding.
  */
 const TOP_FACTOR = 1.5;
 /**
@@ -33,7 +33,7 @@ const ARRIVED_WINDOW_MS = 500;
 const MAX_ARRIVED = 4_096;
 /**
  * If a link's rate falls below this share of its last proven rate, the link has become slower. A smaller fall may be
- * chance, because it is read from few packets.
+ * chance, because the rate is measured with few packets.
  */
 const FELL_FAR = 0.5;
 /** Time after which a path that was slow may be fast again; the same time as MAX_PROBE_INTERVAL_MS. */

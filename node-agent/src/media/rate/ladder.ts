@@ -2,7 +2,7 @@ import type { LadderSettings } from './rate-settings.ts';
 
 /**
  * Limits of the encode time (95th percentile), as shares of the frame time. At 0.9 the next slow frame would be late.
- * The gap between the two shares prevents that a step is reversed at once. Chosen, not measured.
+ * Because of the gap between the two shares, a step is not reversed at once. Chosen, not measured.
  */
 const EFFORT_ENGAGE = 0.9;
 const EFFORT_RECOVER = 0.7;

@@ -48,7 +48,10 @@ export type RetargetReason = 'network_down' | 'network_up' | 'ladder' | 'operato
 
 export type RateAction =
   | { kind: 'retarget'; fromKbps: number; toKbps: number; reason: RetargetReason }
-  /** Send nothing until the queue has drained, then send one keyframe. It follows the retarget of the same cliff. */
+  /**
+   * Send nothing until the queue has drained, then send one keyframe. This action follows the `retarget` action of the
+   * same cliff.
+   */
   | { kind: 'hold' }
   /** Add padding up to this rate for PROBE_MS. */
   | { kind: 'probe'; kbps: number };
@@ -104,7 +107,7 @@ export class RateControl {
     return this.#setpointKbps;
   }
 
-  /** Floor in force, in kbit/s. */
+  /** Current floor, in kbit/s. */
   get floorKbps(): number {
     return Math.round(this.#facts.floorKbps * this.#floorShare);
   }

@@ -3,7 +3,7 @@ import type { AbrMode } from '@footlight/protocol/telemetry';
 
 /** The abr_* host settings (docs/configuration.md). docs/media.md, "Rate control", describes their effect. */
 export interface RateSettings extends FloorSettings {
-  /** The mode in force; it takes abr_enabled into account. */
+  /** The current mode; it takes abr_enabled into account. */
   abr_mode: AbrMode;
   abr_ewma_alpha: number;
   abr_deadband: number;

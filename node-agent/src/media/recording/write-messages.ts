@@ -8,7 +8,7 @@ export const FILE_FD = 5;
 /** Request to a process that writes one recording, answers once and exits. */
 export const writeRequest = z.object({
   codec,
-  /** User and group to which the process changes; null: it keeps the agent's user. */
+  /** User and group to which the process changes; null: it runs as the agent's user. */
   uid: z.number().int().min(1).nullable(),
 });
 

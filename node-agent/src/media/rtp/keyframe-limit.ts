@@ -15,7 +15,7 @@ const MAKING_MS = 250;
 export class KeyframeLimit {
   #madeAtMs: number[] = [];
   /**
-   * Time at which a keyframe was requested from the encoder that has not left it yet; null: no keyframe is expected.
+   * Time of the request for a keyframe that has not left the encoder yet; null: no keyframe is expected.
    */
   #orderedAtMs: number | null = null;
 
