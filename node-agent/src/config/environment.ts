@@ -51,7 +51,7 @@ export interface AgentConfig {
   /** Seconds that sessions continue without the control plane; 0: no limit. */
   orphanSecs: number;
   mountRoots: MountRoot[];
-  /** One number for all GPUs, or one number per GPU index; null: by encoder family. */
+  /** One number for all GPUs, or one number per GPU index; null: the encoder family decides. */
   encodeSlots: number[] | null;
   mediaAddresses: string[] | null;
   mediaPorts: [number, number] | null;

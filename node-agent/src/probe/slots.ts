@@ -9,7 +9,8 @@ const MPIX_S_720P60 = 55.3;
  * A hardware encoder has a fixed number per family. For software encoding, it is the number of 720p60 streams that fit
  * into 70 % of the measured throughput, because apps need the cores too. This number is at least two and at most
  * sixteen.
- * @param configured SERVICE_ENCODE_SLOTS: one number for all GPUs, or one number per GPU index; null: by family
+ * @param configured SERVICE_ENCODE_SLOTS: one number for all GPUs, or one number per GPU index; null: the family
+ * decides
  * @param mpixS measured megapixels per second; null: not measured
  */
 export function encodeSlots(

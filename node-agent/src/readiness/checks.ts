@@ -18,9 +18,9 @@ export type AppNetworkFact =
   | { kind: 'own' }
   /** This host allows no namespaces, so apps use the host's network. */
   | { kind: 'no_namespaces' }
-  /** pasta is not installed, so apps use the host's network. */
+  /** The program `pasta` is not installed, so apps use the host's network. */
   | { kind: 'not_installed' }
-  /** pasta does not work, so apps have only a loopback interface. */
+  /** The program `pasta` does not work, so apps have only a loopback interface. */
   | { kind: 'fails'; why: string };
 
 /** Input of the checks, collected by facts.ts; null: unknown. */

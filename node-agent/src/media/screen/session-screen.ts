@@ -205,7 +205,7 @@ export class SessionScreen {
     try {
       await this.#sizes.apply(update);
     } catch (error) {
-      // Reported again, because a screen that could not be restored has a third size.
+      // Reported again, because a screen that could not be restored may have neither the old nor the new size.
       this.reportSizes();
       send({ type: 'display_done', request, error: errorText(error).slice(0, 256) });
       return;

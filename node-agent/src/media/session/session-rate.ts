@@ -100,7 +100,7 @@ export class SessionRate implements PathListener {
     this.#apply(this.#control.probed(clean ? receivedKbps : null, nowMs), nowMs);
   }
 
-  /** Called when another connection, or none, carries the picture, so that its path is unknown. */
+  /** Called when another connection or no connection carries the picture: its path is then unknown. */
   pathChanged(): void {
     this.#path = null;
     this.#control.reset();

@@ -13,7 +13,7 @@ import { MediaFailure, type MediaReports } from './media-reports.ts';
 import type { MediaSettings } from './media-settings.ts';
 import type { MetricsCollector } from './metrics-window.ts';
 
-/** Smallest number of frames lost between two polls that is reported, because a viewer notices them. */
+/** If at least this number of frames is lost between two polls, the loss is reported, because a viewer notices it. */
 const DROPS_WORTH_TELLING = 3;
 
 export interface SessionVideoOptions {

@@ -10,7 +10,7 @@ type Signal = Extract<WorkerMessage, { type: 'signal' }>['msg'];
 /** SSRC of the viewer's microphone. */
 export const MIC_SSRC = 0x0badcafe;
 
-/** Adds the stream name, which the library omits in an answered line but browsers write. */
+/** Adds the stream name to the answer, as browsers do; the library omits it. */
 function nameMicStream(answer: string): string {
   return answer.replace(/^a=mid:mic\r\n/m, `a=mid:mic\r\na=ssrc:${MIC_SSRC} cname:voice\r\n`);
 }

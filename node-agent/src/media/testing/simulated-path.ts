@@ -20,7 +20,7 @@ const REPORT_MS = 1_000;
 /**
  * A simulated link with a tail-drop queue, and a simulated receiver. Like a browser, the receiver sends transport-wide
  * feedback, a receiver report each second, and a report for each gap. Used for tests of rate control in simulated time;
- * advance() advances it by one millisecond.
+ * advance() advances the time by one millisecond.
  */
 export class SimulatedPath {
   kbps: number;

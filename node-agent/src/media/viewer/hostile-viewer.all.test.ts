@@ -8,7 +8,7 @@ import { hostCandidate, lanAddress, listenUdp, UdpRelay } from '../testing/udp-r
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const GARBAGE = LONG ? 200_000 : 3_000;
-/** Twice the number of checks after which an earlier agent killed the worker because of its log. */
+/** Twice the number of checks after which an earlier version of the agent killed the worker because of its log. */
 const BROKEN_CHECKS = 20_000;
 const DAMAGED_ANSWERS = LONG ? 500 : 15;
 

@@ -14,10 +14,10 @@ let signals: { conn: number; msg: AgentSignal }[];
 /** Functions that are called after each signal. */
 const listeners = new Set<() => void>();
 let events: string[];
-/** Clock of the peer connections. */
 let states: { from: unknown; to: unknown; pc: unknown }[];
 let nextId: number;
 let viewers: (() => void)[];
+/** Clock of the peer connections. */
 let clock: ManualClock;
 
 const attach = (conn: number, clientId = ALICE, resume?: string) =>

@@ -44,7 +44,7 @@ export interface PeersEvents {
   onMicPacket(pcId: string, packet: Buffer): void;
   /** Called with whether the viewer whose input is active draws the pointer. */
   onPointerDrawn(drawn: boolean): void;
-  /** Called when another connection, or none, carries the picture. */
+  /** Called when another connection or no connection carries the picture. */
   onPathChanged(): void;
   /** Path events of the connection that carries the picture. */
   path: PathListener;

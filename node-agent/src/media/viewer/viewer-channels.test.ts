@@ -330,7 +330,7 @@ describe('keyboard layouts of a viewer', () => {
     expect(layouts()).toEqual(['fr', 'de']);
     await world.clock.pass(1_000);
     channels.tick();
-    // Nothing is set again, because the newest layout is already in force.
+    // No layout is set again, because the display already uses the newest one.
     expect(layouts()).toEqual(['fr', 'de']);
     channels.onMessage('control', choice('fr'));
     expect(layouts()).toEqual(['fr', 'de', 'fr']);

@@ -31,8 +31,8 @@ export function createLocalNameResolver(clock: Clock): LocalNameResolver {
 }
 
 /**
- * Resolves the names that browsers send instead of local addresses, by multicast DNS. The WebRTC library would use the
- * system's resolver, which does not resolve `.local` in most containers.
+ * Uses multicast DNS to resolve the names that browsers send instead of local addresses. The WebRTC library would use
+ * the system's resolver, which does not resolve `.local` in most containers.
  */
 class MulticastResolver implements LocalNameResolver {
   readonly #clock: Clock;

@@ -283,7 +283,7 @@ export class Peer {
       else this.#sendCandidate(candidate, mid);
     });
     // Other channels are closed, because all channels are negotiated in advance, and the library would buffer the data
-    // of another one without limit.
+    // of other channels without limit.
     connection.onDataChannel((channel) => channel.close());
     connection.onStateChange((state) => this.#onConnectionState(state));
     connection.onIceStateChange((state) => {
@@ -416,7 +416,7 @@ export class Peer {
     try {
       this.#connection.addRemoteCandidate(line, 'video');
     } catch {
-      // Ignored: without an unusable candidate there is only one path less.
+      // Ignored: an unusable candidate only means one path less.
     }
   }
 

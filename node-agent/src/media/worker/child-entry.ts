@@ -32,9 +32,9 @@ const MAX_LINE = 16 * 1024;
  */
 const MAX_LINES = 64;
 /**
- * Memory limit of a media worker, KiB. A worker used 217 MiB at 320×240 (VmData, Debian 12). All data that viewers and
- * apps can make the worker store is limited separately. This limit protects the host's memory if one of the other
- * limits is missing.
+ * Memory limit of a media worker, KiB. A worker used 217 MiB at 320×240 (VmData, Debian 12). The data that a worker
+ * stores for viewers and apps has separate limits. This limit protects the host's memory if one of the other limits is
+ * missing.
  */
 const WORKER_KIB = 3 * 1024 * 1024;
 

@@ -153,7 +153,7 @@ describe('viewers come and go', () => {
     await alice.until('told', () => alice.control.some((m) => m.type === 'bye' && m.reason === 'taken_over'));
     await alice.until('closed', () => alice.state !== 'connected');
     expect(bob.state).toBe('connected');
-    // Ignored, because messages of a replaced socket are ignored.
+    // The worker ignores this message, because the socket was replaced.
     session.worker.send({ type: 'signal', conn: 2, msg: { type: 'bye' } });
     const before = bob.markers;
     await bob.until('the picture goes on', () => bob.markers > before + 5);

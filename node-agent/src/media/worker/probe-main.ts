@@ -94,7 +94,7 @@ async function inspect(row: EncoderRow, target: EncodeTarget): Promise<EncoderIn
 }
 
 /**
- * Encodes moving test pictures. The pictures are created before, so that the measurement does not include their
+ * Encodes moving test pictures. The pictures are created in advance, so that the measurement does not include their
  * generation.
  * @returns milliseconds from the request of the first frame to the last frame, and the largest picture that the encoder
  * accepts

@@ -53,7 +53,7 @@ dieWithParent();
 
 async function write(raw: unknown): Promise<WriteAnswer> {
   const { codec, uid } = writeRequest.parse(raw);
-  // Called before the user changes, because the plugin registry is in the agent's home.
+  // Called before this process changes its user, because the plugin registry is in the agent's home.
   initialise();
   if (uid !== null) {
     process.setgroups?.([]);
@@ -92,7 +92,7 @@ async function mux(codec: Codec, units: readonly (CodedUnit & { ptsMs: number })
   const hasSound = units.some(({ kind }) => kind === 'sound');
   const pipeline = Pipeline.launch(
     [
-      // An appsink is used, because a filesink is seekable, which mp4mux must not use (see mp4-durations.ts).
+      // An appsink is used instead of a filesink, because mp4mux must not get a seekable sink (see mp4-durations.ts).
       `mp4mux name=mux fragment-duration=${FRAGMENT_MS} ! appsink name=out sync=false`,
       `appsrc name=video ${SOURCE} ${VIDEO[codec]} ! mux.`,
       // Without sound there is no sound source, because the muxer would wait for its data.

@@ -41,7 +41,7 @@ export const encoderChoice = z.object({
 const prepare = z.object({
   type: z.literal('prepare'),
   session_id: z.string(),
-  /** The session's uid and gid, to which the worker changes; null: it keeps the agent's user. */
+  /** The session's uid and gid, to which the worker changes; null: it runs as the agent's user. */
   uid: z.number().int().min(1).nullable(),
   gid: z.number().int().min(1).nullable(),
   /** X display such as ":42". */

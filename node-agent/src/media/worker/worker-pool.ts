@@ -97,7 +97,7 @@ export function createMediaWorkerPool(options: MediaWorkerPoolOptions): MediaWor
 }
 
 /**
- * Prefetched media workers.
+ * Media workers that are started in advance.
  *
  * A pool keeps `size` workers warm (GStreamer and WebRTC library loaded). The next worker is forked 1 s after a worker
  * was taken, or when that worker has ended, because an earlier fork would slow down the session's start. A worker
