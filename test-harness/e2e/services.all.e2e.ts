@@ -47,7 +47,7 @@ function judge(name: string, text: string, mostExposure: number) {
 describe.each([
   {
     name: AGENT_SERVICE,
-    // 0.3 of the exposure comes from allowed namespaces: net for the apps' networks; ipc and uts, because pasta uses
+    // 0.3 of the exposure comes from allowed namespaces: net for the apps' networks; ipc and uts, because `pasta` uses
     // them to isolate itself.
     most: 4.7,
     text: () =>

@@ -38,8 +38,8 @@ const CODECS = ['h264', 'h265', 'av1'] as const;
 const NO_CONSOLE: ConsoleFacts = { wanted: null, lacks: null };
 
 /**
- * Facts about this host: hardware and encoders, which are probed once before the first connection; settings in force;
- * readiness, which is checked at each registration.
+ * Facts about this host: hardware and encoders, which are probed once before the first connection; the current
+ * settings; readiness, which is checked at each registration.
  */
 export class Inventory {
   readonly #config: AgentConfig;

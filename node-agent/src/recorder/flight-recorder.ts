@@ -63,7 +63,9 @@ interface RecordedSession {
   readonly id: string;
   readonly codec: StreamSpec['codec'];
   readonly ring: RecordingRing;
-  /** Whether a recording of this session is being written, or waits for an earlier one; a second one is refused. */
+  /**
+   * Whether a recording of this session is being written or waits for an earlier one; a second freeze is then refused.
+   */
   isFreezing: boolean;
   /** Timer that removes the ring of a failed session; null: the session has not failed. */
   removal: Timer | null;
@@ -82,7 +84,8 @@ export class FlightRecorder {
   readonly #deps: FlightRecorderDeps;
   readonly #sessions = new Map<string, RecordedSession>();
   /**
-   * Ids of recordings whose freeze was accepted, newest last. They prevent that a repeated command has a second effect.
+   * Ids of recordings whose freeze was accepted, newest last. Because they are stored, a repeated command has no second
+   * effect.
    */
   readonly #accepted = new Set<string>();
   /** Ids of recordings that are being sent. */

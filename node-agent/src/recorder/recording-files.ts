@@ -115,7 +115,7 @@ export class RecordingFiles {
     return null;
   }
 
-  /** A file whose time lies in the future was written before the clock was set back. */
+  /** A file whose time is in the future was written before the clock was set back. */
   #isExpired({ mtimeMs }: Pick<Stats, 'mtimeMs'>): boolean {
     return Math.abs(this.#nowMs() - mtimeMs) >= RECORDING_KEPT_MS;
   }

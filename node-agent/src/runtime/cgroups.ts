@@ -99,7 +99,7 @@ export function enterServiceGroup(
 
 /**
  * Parent of session groups (v2): the service's group, or without one the root group. Only the root group may contain
- * processes although its children have controllers.
+ * processes even if its children have controllers.
  * @param own this process's group in /proc/self/cgroup
  */
 export function sessionsParent(own: string | undefined): string {

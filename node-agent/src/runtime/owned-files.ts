@@ -5,17 +5,17 @@ import { startChild } from './programs/child.ts';
 
 /** World-writable directories of a Linux host. */
 export const OPEN_TO_ALL: readonly string[] = ['/dev/shm', '/dev/mqueue', '/tmp', '/var/tmp', '/run/lock'];
-/** Largest size of find's error output. */
+/** Largest size of the error output of `find`. */
 const MAX_OUTPUT_BYTES = 64 * 1024;
 /**
- * Harmless errors of find: an entry that other processes removed, or that the user cannot reach; then the next
+ * Harmless errors of `find`: an entry that other processes removed, or that the user cannot reach; then the next
  * session's user with this uid cannot reach it either. A search that ends early, or a program that cannot be started,
  * prints another line.
  */
 const HARMLESS = /^find: '\/.*': (No such file or directory|Permission denied)$/;
 /**
- * Number of attempts. rm(1) fails for a directory that is replaced by a link while rm runs. An attacker who keeps
- * swapping them makes some attempts fail, but not all.
+ * Number of attempts. rm(1) fails for a directory that is replaced by a link while `rm` runs. An attacker who keeps
+ * swapping directory and link makes some attempts fail, but not all.
  */
 const REMOVAL_ATTEMPTS = 25;
 /**
@@ -111,7 +111,7 @@ function searchesOf(
 /**
  * Removes a file or directory tree.
  *
- * rm(1) uses descriptors and never follows a link, even if a directory is replaced by a link while rm runs. This
+ * rm(1) uses descriptors and never follows a link, even if a directory is replaced by a link while `rm` runs. This
  * matters because sessions may give each other access to their directories, and could otherwise misuse the agent's
  * rights.
  * @throws when the path still exists after all attempts

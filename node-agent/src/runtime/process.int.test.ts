@@ -26,7 +26,7 @@ const isRoot = process.getuid?.() === 0;
 const WHO_AM_I = [
   'id -u; id -g; id -G; grep "Max processes" /proc/self/limits; grep -E "NoNewPrivs|Cap|Seccomp" /proc/self/status',
   'df --block-size=1 --output=target,size /tmp /dev/shm',
-  // Uses much memory, because tail must store all of its input.
+  // Uses much memory, because `tail` must store all of its input.
   'head -c 200000000 /dev/zero | tail -c 200000000 | wc -c | sed "s/^/got /"',
 ].join('; ');
 /** Opens terminals and keeps them open. */
@@ -157,7 +157,7 @@ describe.each([
     },
   );
 
-  // A descriptor that is passed to another session would keep its memory, and would count for the user id, after the
+  // A descriptor that is passed to another session would keep memory in use, and would count for the user id, after the
   // session's end.
   test
     .skipIf(!isRoot || !isolated)

@@ -40,8 +40,8 @@ import {
 import { busVariables, newBusAddress, type SessionBus, startSessionBus } from './session-bus.ts';
 
 /**
- * Wait for the last output of an app that has ended. The app's own output is already in the pipe, so a short wait is
- * enough, even if another process keeps the pipe open.
+ * Longest wait for the last output of an app that has ended. The app's own output is already in the pipe, so a short
+ * wait is enough, even if another process keeps the pipe open.
  */
 const DRAIN_LIMIT_MS = 200;
 /** Interval of the checks for remaining processes of an app whose first process has ended. */
@@ -288,7 +288,7 @@ async function hasNeighbours(home: string): Promise<boolean> {
   return uid === 0 && (mode & 0o7777) === CLOSED_WAY_MODE;
 }
 
-/** Directories that an isolated app gets its own of. */
+/** Directories that are private to each isolated app. */
 export const TEMPORARY = ['/tmp', '/var/tmp'];
 
 /**

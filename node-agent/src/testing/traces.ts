@@ -91,8 +91,8 @@ export function networkOf(pid: number): string {
 }
 
 /**
- * Whether pasta carries the traffic of the network that this process keeps open. pasta runs in the process namespace of
- * that process.
+ * Whether `pasta` carries the traffic of the network that this process keeps open. `pasta` runs in the process
+ * namespace of that process.
  */
 export function hasPasta(holder: number): boolean {
   const namespace = pidNamespace(holder);

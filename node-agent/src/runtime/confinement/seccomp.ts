@@ -25,7 +25,7 @@ const X32_BIT = 0x4000_0000;
 /** A call that sets the mode of a file. */
 interface ModeCall {
   number: number;
-  /** Indexes of arguments. flags: only if the call uses its mode only when it creates a file. */
+  /** Indexes of arguments. flags: set if the call uses its mode only when it creates a file. */
   mode: number;
   flags?: number;
 }

@@ -14,7 +14,7 @@ import { OutputFrames } from './engine/output-frames.ts';
 const KILL_MS = withPatience(3_000);
 /** Interval of checks of a container whose wait call was interrupted because the engine was restarted or hangs. */
 const LOOK_AGAIN_MS = 1_000;
-/** Wait for the last output of an ended app, as for processes: the output was already sent. */
+/** Longest wait for the last output of an ended app, the same as for processes. The output was already sent. */
 const DRAIN_MS = 500;
 
 /** Calls of the engine that an app needs. */

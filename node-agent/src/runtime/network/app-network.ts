@@ -33,7 +33,7 @@ import { type PortRange, UdpPorts } from './udp-ports.ts';
  * of ten.
  */
 const OPEN_LIMIT_MS = withPatience(5_000);
-/** Interval of the checks whether pasta's file exists. */
+/** Interval of the checks whether the file of `pasta` (the program that connects an app's network) exists. */
 const READY_PERIOD_MS = 5;
 /** A network namespace of one app. */
 export interface AppNetwork {
@@ -45,7 +45,7 @@ export interface AppNetwork {
   readonly problem: string | null;
   /** Whether the network still exists, and the host still has the same addresses and resolvers. */
   readonly isCurrent: boolean;
-  /** Settles when no process carries the network's traffic: after close(), or when pasta has ended. */
+  /** Settles when no process carries the network's traffic: after close(), or when `pasta` has ended. */
   readonly exited: Promise<ChildExit>;
   /**
    * Moves the process that carries the network's traffic into these control groups (paths of cgroup.procs). Errors are
@@ -61,7 +61,7 @@ export interface AppNetwork {
   close(): Promise<void>;
 }
 
-/** Whether pasta is installed. Without pasta, apps that may use the network use the host's network. */
+/** Whether `pasta` is installed. Without `pasta`, apps that may use the network use the host's network. */
 export function isPastaInstalled(): boolean {
   return existsSync(hostProgram('pasta'));
 }
@@ -76,9 +76,9 @@ export function openClosedNetwork(clock: Clock): Promise<AppNetwork> {
 
 /**
  * Creates the network of an app that may use the network: its own loopback and the networks of the host, but no access
- * to the host itself. If pasta fails, the app gets a closed network instead of the host's.
+ * to the host itself. If `pasta` fails, the app gets a closed network instead of the host's.
  * @param udpPorts UDP ports for all networks of this process
- * @returns null if pasta is not installed: the app then uses the host's network
+ * @returns null if `pasta` is not installed: the app then uses the host's network
  * @throws when no namespace can be created
  */
 export async function openOutwardNetwork(clock: Clock, udpPorts: UdpPorts): Promise<AppNetwork | null> {
@@ -99,7 +99,7 @@ export function networkNamespaceProblem(clock: Clock): Promise<string | null> {
   return problemOf(() => openClosedNetwork(clock));
 }
 
-/** Tests whether pasta can serve an app on this host. @returns the problem; null: no problem */
+/** Tests whether `pasta` can serve an app on this host. @returns the problem; null: no problem */
 export function pastaProblem(clock: Clock): Promise<string | null> {
   // The test may use the same ports as an app, because the test sends nothing.
   return problemOf(() => openOutwardNetwork(clock, new UdpPorts(null)));
@@ -115,31 +115,31 @@ async function problemOf(open: () => Promise<AppNetwork | null>): Promise<string
   }
 }
 
-/** Command line of pasta. Source: pasta(1) of Debian 12 (passt 0.0~git20230309). */
+/** Command line of `pasta`. Source: pasta(1) of Debian 12 (passt 0.0~git20230309). */
 function pastaLine(): string[] {
   return [
     ...[hostProgram('pasta'), '--quiet', '--foreground', '--netns-only', '--config-net'],
     // Without this option, the gateway's address would lead to the host's loopback.
     '--no-map-gw',
-    // No port is forwarded to the app. By default pasta would also forward ports from its loopback to the host's.
+    // No port is forwarded to the app. By default `pasta` would also forward ports from its loopback to the host's.
     ...['-t', 'none', '-u', 'none', '-T', 'none', '-U', 'none'],
     ...['--dns-forward', RESOLVER4, '--dns-forward', RESOLVER6],
-    // By default pasta changes to the user nobody, who may not enter the namespace. As root, pasta keeps only SYS_ADMIN
-    // and NET_BIND_SERVICE, and confines itself to few system calls and no files.
+    // By default `pasta` changes to the user nobody, who may not enter the namespace. As root, `pasta` keeps only
+    // SYS_ADMIN and NET_BIND_SERVICE, and confines itself to few system calls and no files.
     ...['--runas', '0'],
   ];
 }
 
 /**
- * Path in the room at which its network namespace is mounted, because pasta has no right to read the namespace from
+ * Path in the room at which its network namespace is mounted, because `pasta` has no right to read the namespace from
  * /proc.
  */
 const NETWORK_PATH = '/tmp/network';
-/** pasta writes its process id to this file when the network is ready. */
+/** `pasta` writes its process id to this file when the network is ready. */
 const READY_PATH = '/tmp/pasta';
 /**
  * Largest memory of a socket's options, such as multicast filters, which no control group counts. It is the kernel's
- * default until Linux 6.6, instead of 128 KiB. Before 6.7, a namespace has no separate value.
+ * default up to Linux 6.6; newer kernels use 128 KiB. Before 6.7, a namespace has no separate value.
  */
 const OPTION_BYTES = 20_480;
 
@@ -153,7 +153,7 @@ async function holdNetwork(
   problem: string | null,
   onClosed: () => void = () => undefined,
 ): Promise<AppNetwork> {
-  // Read before pasta starts, because pasta reads addresses and resolvers too; so a change in between is detected.
+  // Read before `pasta` starts, because `pasta` reads addresses and resolvers too; so a change in between is detected.
   const host = readHost();
   // There is no session id, because the network may be created before the session. Cleanup finds leftovers by this
   // value.
@@ -242,7 +242,7 @@ function inNetwork(enter: readonly string[], env: Record<string, string>, clock:
   };
 }
 
-/** Starts pasta for the room's network, and waits until the network is ready. @throws when pasta does not start */
+/** Starts `pasta` for the room's network, and waits until the network is ready. @throws when `pasta` does not start */
 async function startPasta(room: Room, env: Record<string, string>, clock: Clock): Promise<Sandboxed> {
   const enter = ['nsenter', '--target', String(room.first), '--mount', '--'];
   await inNetwork(

@@ -27,7 +27,7 @@ const FEW_SOCKETS = 160;
 /** Interval of the checks. In this time, one processor can fill a gibibyte. Chosen, not measured. */
 const LOOK_EVERY_MS = 250;
 
-/** The reason to end an app because of its sockets; null: the limits are kept. */
+/** The reason to end an app because of its sockets; null: no limit is exceeded. */
 export function socketExcess({ sockets, netlinkBytes }: SocketUse): string | null {
   if (sockets > MAX_SOCKETS) return `the app has ${sockets} open sockets, more than ${MAX_SOCKETS}`;
   if (netlinkBytes > MAX_NETLINK_BYTES)

@@ -5,7 +5,7 @@ import { networkHolders, networkOf } from '../../testing/traces.ts';
 import { type AppNetwork, openOutwardNetwork, pastaProblem } from './app-network.ts';
 import { NetworkPool } from './network-pool.ts';
 
-/** The test needs a host with a network, because pasta copies the host's addresses and routes. */
+/** The test needs a host with a network, because `pasta` copies the host's addresses and routes. */
 const works = process.getuid?.() === 0 && (await pastaProblem(systemClock)) === null;
 
 let pool: NetworkPool;
@@ -84,7 +84,7 @@ describe.runIf(works)('a network that is kept ready', { timeout: 60_000 }, () =>
     process.kill(holder, 'SIGKILL');
     await network.exited;
     expect(await inside(network, 'readlink', '/proc/self/ns/net')).not.toBe(networkOf(process.pid));
-    // pasta ends together with the process that keeps the network open, and then its link disappears.
+    // `pasta` ends together with the process that keeps the network open, and then its link disappears.
     await expect.poll(() => inside(network, 'ip', 'route')).toBe('');
   });
 });

@@ -11,7 +11,7 @@ export interface NetworkPoolOptions {
   keep: boolean;
   /** UDP ports of the media workers; null: any ports. */
   mediaPorts: PortRange | null;
-  /** Creates a network. Default: with pasta. */
+  /** Creates a network. Default: with `pasta`. */
   open?: (clock: Clock, udpPorts: UdpPorts) => Promise<AppNetwork | null>;
 }
 
@@ -42,7 +42,7 @@ export class NetworkPool {
 
   /**
    * Returns a network for one app.
-   * @returns null: the app uses the host's network, because pasta is not installed
+   * @returns null: the app uses the host's network, because `pasta` is not installed
    * @throws when no namespace can be created
    */
   async take(): Promise<AppNetwork | null> {

@@ -9,7 +9,7 @@ const MAX_OWN_ADDRESSES = 256;
 const MAX_CONNECTIONS_TO_ONE = 64;
 
 /**
- * Address of the resolver in an app's resolv.conf: pasta forwards its port 53 to the host's resolver, which may be on
+ * Address of the resolver in an app's resolv.conf: `pasta` forwards its port 53 to the host's resolver, which may be on
  * the host's loopback. Source: RFC 7600 (192.0.0.8, the IPv4 dummy address), RFC 6666 (100::/64, discard only): no
  * machine uses these addresses.
  */
@@ -17,7 +17,7 @@ export const RESOLVER4 = '192.0.0.8';
 export const RESOLVER6 = '100::8';
 
 /**
- * Destinations that an app's packets must not reach. pasta connects to the same destination from the host. An app can
+ * Destinations that an app's packets must not reach. `pasta` connects to the same destination from the host. An app can
  * choose the interface of a socket or packet without any privilege (SO_BINDTODEVICE, IP_PKTINFO, IP_UNICAST_IF), so
  * ordinary routes do not block these destinations.
  */
@@ -47,7 +47,7 @@ const CLOSED6 = [
  *
  * IPv6 uses rules of the routing table, which apply even if a socket has chosen its interface; XFRM would also block
  * the loopback. Only multicast has a route that precedes every rule, so it needs an XFRM policy. The policy blocks only
- * UDP, because pasta forwards no other multicast, and neighbour discovery needs multicast of ICMP.
+ * UDP, because `pasta` forwards no other multicast, and neighbour discovery needs multicast of ICMP.
  */
 export function networkSetup(ownAddresses: readonly string[]): { setup4: string; setup6: string } {
   const own = ownAddresses.slice(0, MAX_OWN_ADDRESSES);
@@ -68,7 +68,7 @@ export function networkSetup(ownAddresses: readonly string[]): { setup4: string;
 /**
  * nft(8) rules for datagrams of an app: they are sent from ports of this block, and only answers are accepted. Pure.
  *
- * pasta binds the host's port with the same number as the app's port, on every address. Without these rules, pasta
+ * `pasta` binds the host's port with the same number as the app's port, on every address. Without these rules, `pasta`
  * would forward datagrams from any machine to the app, including broadcasts and multicast of the LAN.
  */
 export function udpTranslation([low, high]: PortRange): string {
@@ -104,7 +104,7 @@ export function connectionLimits(): string {
   }`;
 }
 
-/** The host's resolv.conf with pasta's address instead of its resolvers. Pure. */
+/** The host's resolv.conf with `pasta`'s address instead of its resolvers. Pure. */
 export function appResolvConf(host: string): string {
   const lines = host.split('\n').map((line) => line.trim());
   const kept = lines.filter((line) => /^(search|domain|options|sortlist)\s/.test(line));

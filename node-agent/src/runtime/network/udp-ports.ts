@@ -25,7 +25,7 @@ export interface HostUdpPorts {
 /**
  * UDP ports of the host from which the datagrams of apps leave.
  *
- * pasta sends a datagram from the host's port with the same number as the app's port. Therefore each app gets a block
+ * `pasta` sends a datagram from the host's port with the same number as the app's port. Therefore each app gets a block
  * of ports, and its namespace translates source ports into this block. Otherwise an app could occupy the ports of other
  * apps, viewers and services, and receive their datagrams.
  */
@@ -58,8 +58,8 @@ function blockAt(low: number): PortRange {
  * First port of the block with the fewest sockets, outside the avoided ranges; null: no block is free. Among blocks
  * with equally many sockets, a block outside the ephemeral range is preferred, and then the highest one.
  *
- * A block with some occupied ports is still usable. Only datagrams from these ports are lost, because pasta cannot bind
- * them. Otherwise any user of the machine could block all blocks with one socket each.
+ * A block with some occupied ports is still usable. Only datagrams from these ports are lost, because `pasta` cannot
+ * bind them. Otherwise any user of the machine could block all blocks with one socket each.
  */
 export function freeBlock({ ephemeral, bound }: HostUdpPorts, avoided: readonly PortRange[]): number | null {
   const sockets = new Map<number, number>();

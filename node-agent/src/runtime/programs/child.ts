@@ -172,7 +172,7 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Maximum ids in the error of an app that does not end. An app may have thousands of processes. */
+/** Largest number of process ids in the error of an app that does not end. An app may have thousands of processes. */
 const MAX_NAMED_PROCESSES = 20;
 
 /** The error for an app with processes that SIGKILL does not end. */

@@ -47,7 +47,7 @@ export interface SessionAppDeps {
 }
 
 /**
- * The app of one session: the app of the launch, or one that replaced it.
+ * The app of one session: the app of the launch, or the app that replaced it.
  *
  * When the running app ends, the session ends. During a swap, an app's exit does not end the session: `swapApps`
  * decides the result, and the app that remains becomes the session's app.
@@ -57,7 +57,7 @@ export class SessionApp {
   #screenAndSound: AppOutput | null = null;
   #running: RunningApp | null = null;
   #launch: Promise<void> = Promise.resolve();
-  /** Resolves at the first app's launch. Rejects if the session ends before. */
+  /** Resolves at the first app's launch. Rejects if the session ends before the launch. */
   readonly #released: Promise<void>;
   #release: () => void = () => undefined;
   /** The start of the first app; the app waits for `#released`. null: it is not prepared. */
@@ -393,7 +393,7 @@ export class SessionApp {
     }
   }
 
-  /** Watches for the first window of an app before its start. Resolves when the worker watches new windows */
+  /** Called before an app starts: watches for its first window. Resolves when the worker watches new windows */
   async #watchForWindow(): Promise<{ drawn: Promise<void> }> {
     const worker = this.#deps.worker.process;
     if (!worker) throw new Error('the media worker is gone');

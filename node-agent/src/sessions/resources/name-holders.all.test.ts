@@ -53,7 +53,7 @@ print(".", flush=True)
 time.sleep(600)
 `;
 
-/** An ordinary user that exists on every Debian. Its apps share the host's network, with or without pasta. */
+/** An ordinary user that exists on every Debian. Its apps share the host's network, with or without `pasta`. */
 const NOBODY = 65_534;
 const root = process.getuid?.() === 0;
 

@@ -55,7 +55,7 @@ export interface OpenEngine {
   hasInit: boolean;
   /** null: apps get the engine's own system call filter. */
   filters: AppFilters | null;
-  /** Whether the engine's containers run on this machine, which their process ids show. */
+  /** Whether the engine's containers run on this machine; their process ids show this. */
   isHere: boolean;
 }
 
@@ -224,7 +224,7 @@ export const hostUlimits = (): Ulimit[] =>
 
 /**
  * Podman lowers its own limit of processes to the kernel's limit. On a machine without CAP_SYS_RESOURCE, a container
- * cannot have more (seen with podman 4.3).
+ * cannot have a higher limit (seen with podman 4.3).
  * @param limits content of /proc/<pid>/limits. Source: proc_pid_limits(5)
  * @param pidMax the kernel's largest number of processes
  */
