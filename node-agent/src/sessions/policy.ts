@@ -10,7 +10,7 @@ export interface AssignFacts {
   /** State of the console. */
   console: ConsoleState;
   processRuntime: boolean;
-  /** Directories that each app gets its own of, and the paths below them that apps still see. */
+  /** Directories that are private to each app, and the paths below them that apps still see. */
   hidden: { dirs: readonly string[]; except: readonly string[] };
   /** Whether a container engine answers. */
   containerEngine: boolean;
@@ -65,7 +65,9 @@ function appRefusal(app: AppSpec, host: AssignFacts): Refusal | null {
   return hiddenRefusal(app.args[0] as string, host) ?? nulRefusal(app);
 }
 
-/** A program that the app could not find would end with status 127, which tells an administrator nothing. */
+/**
+ * Without this check, an app whose program is hidden would end with status 127, which tells an administrator nothing.
+ */
 function hiddenRefusal(program: string, { hidden }: AssignFacts): Refusal | null {
   if (!isAbsolute(program)) return null;
   const path = resolve(program);

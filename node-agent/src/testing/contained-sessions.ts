@@ -23,7 +23,7 @@ export function engineVariables(podman: RealPodman): Record<string, string> {
 }
 
 /**
- * Starts the three. `close` ends all three and removes their files.
+ * Starts podman, registry and agent. `close` ends all three and removes their files.
  * @param uids range of the agent's session users
  * @param env additional environment variables of the agent
  */

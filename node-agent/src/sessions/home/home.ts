@@ -44,7 +44,7 @@ const WAY_GROUPS = 2 ** 28 - 1;
 export const isWayGroup = (gid: number): boolean =>
   gid >= FIRST_WAY_GROUP && gid < FIRST_WAY_GROUP + WAY_GROUPS;
 
-/** @throws HomeError when the path lies in a directory of the host or of the agent */
+/** @throws HomeError when the path is in a directory of the host or of the agent */
 export function refuseHostFolder(path: string, stateDir: string): void {
   const tree = [...OF_THE_HOST, stateDir].find((own) => path === own || path.startsWith(`${own}/`));
   if (tree !== undefined) throw new HomeError(`${path} lies in ${tree}, which is the host's own`);

@@ -9,8 +9,8 @@ import { closeHome, HomeError, homeBytes, lastOwner, openHome, openVolumeHome } 
 import type { HomeLocks } from './home-locks.ts';
 
 /**
- * Time limit for locking a home at a launch, because the session that uses the home may still be ending. After it, the
- * launch fails with this reason.
+ * Time limit for locking a home at a launch, because the session that uses the home may still be ending. After this
+ * time, the launch fails because the home is in use.
  */
 const HOME_WAIT_MS = 30_000;
 /**

@@ -25,7 +25,7 @@ export interface SessionPlan {
   ownsHomeRoot: boolean;
   encoder: EncoderChoice;
   gpu: AppGpu;
-  /** Host settings in force at this launch. */
+  /** Host settings at the time of this launch. */
   settings: Record<string, unknown>;
   /** Largest file that viewers may send and fetch, in MiB; null: file transfers are disabled. */
   maxFileMb: number | null;

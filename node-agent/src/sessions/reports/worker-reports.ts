@@ -72,8 +72,8 @@ export class WorkerReports {
   }
 
   /**
-   * @param look returns values that the session adds; called only if the message is forwarded, because it may scan all
-   * processes
+   * @param readState returns values that the session adds; called only if the message is forwarded, because it may scan
+   * all processes
    */
   metrics(
     { ts, window_ms, metrics }: Said<'metrics'>,
@@ -106,7 +106,7 @@ export class WorkerReports {
     this.#options.logger[level]({ ...kept, worker }, event);
   }
 
-  /** Whether the limit allows to look up another device that the worker has created. */
+  /** Whether the limit permits the look-up of another device that the worker has created. */
   takeInputDevice(): boolean {
     return this.#allows('input_device');
   }

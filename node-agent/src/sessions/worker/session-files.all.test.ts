@@ -110,7 +110,7 @@ test('answers that a viewer does not read are limited, and all arrive when it re
   for (const id of ids) ask({ type: 'list', id, path: 'many' });
   ask({ type: 'put', id: 61, path: 'behind them', size: 0 });
   await rests();
-  // Not executed yet, because 7 MiB of answers must be sent before.
+  // Not executed yet, because 7 MiB of answers must be sent first.
   expect(existsSync(join(home, 'behind them'))).toBe(false);
   viewer.resume();
   await answered(63);

@@ -26,7 +26,7 @@ import { SignalingRelay } from './signaling-relay.ts';
 const STOP_MS = withPatience(1_500);
 /** Longest wait for the worker's exit after that message. */
 const EXIT_MS = withPatience(100);
-/** Exit code of Xlib when its display is lost; libxcb may abort the process before. */
+/** Exit code of Xlib when its display is lost; libxcb may abort the process before that. */
 const XLIB_EXIT_CODE = 1;
 const MIB = 1024 * 1024;
 /** Longest delay between the exit of a display's clients and the exit of its server. */

@@ -40,7 +40,7 @@ export interface VolumeRemover {
 
 export interface HomeCollectionOptions {
   stateDir: string;
-  /** The home root in force. isOwn: whether this host chose the root instead of the control plane. */
+  /** The current home root. isOwn: whether this host chose the root instead of the control plane. */
   root: () => { path: string; isOwn: boolean };
   /** Whether a group belongs to sessions, which distinguishes homes from other directories. */
   isSessionsGroup: (gid: number) => boolean;
