@@ -17,7 +17,7 @@ const LEAST_BYTES_PER_MS = 32;
 /** Highest rate, 1 Gbit/s. Links are not faster, and the rate can fall from this value within a second. */
 const MAX_BYTES_PER_MS = 125_000;
 /**
- * Queueing delay up to which the queue counts as empty, because the path's jitter is as large (EMPTY_MS of
+ * Queueing delay up to which the queue counts as empty, because the path's jitter can be this large (EMPTY_MS of
  * path-delay.ts).
  */
 const CALM_MS = 10;
@@ -65,7 +65,8 @@ export class FilesPace {
     }
     const isLong = queueMs > LONG_MS;
     if (nowMs - this.#steppedAtMs < STEP_MS && !(isLong && this.#bytesPerMs > LEAST_BYTES_PER_MS)) return;
-    // Whether the rate was really used. Only then a path without a queue proves that it can carry the rate.
+    // Whether the rate was really used. If it was not, a path without a queue does not prove that it can carry the
+    // rate.
     const used = this.#sentSinceStep >= (this.#bytesPerMs * (nowMs - this.#steppedAtMs)) / 2;
     if (queueMs > FULL_MS) {
       // The rate falls to the lowest rate, because a long queue must drain first.

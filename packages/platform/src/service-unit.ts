@@ -25,8 +25,8 @@ export interface ServiceUnit {
 const WATCHDOG_SECS = 30;
 
 /**
- * Text of a systemd unit whose program is always restarted, for any reason of its end.
- * Source: systemd.service(5), systemd.exec(5), as of systemd 252.
+ * Text of a systemd unit. systemd restarts the program whenever it ends, for any reason. Source: systemd.service(5),
+ * systemd.exec(5), as of systemd 252.
  */
 export function serviceUnit(unit: ServiceUnit): string {
   return `# Written by \`${unit.writtenBy}\`, which writes it again each time. Put your own changes into a drop-in:

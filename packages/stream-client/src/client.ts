@@ -38,7 +38,7 @@ import type {
   TraceEvent,
 } from './types.ts';
 
-/** Frame rate until `ready` names the stream's: the usual rate of displays. */
+/** Frame rate that is used until `ready` contains the stream's frame rate: the usual rate of displays. */
 const DEFAULT_FPS = 60;
 /**
  * Limit of the control messages queued for a connection that is not shown yet: twice the 128 cursor shapes that a page

@@ -20,8 +20,7 @@ const HANDSHAKE_MS = 15_000;
 /** Grace period of a disconnected peer, which often recovers. The host releases the held keys after the same time. */
 const DISCONNECTED_GRACE_MS = 3_000;
 /**
- * Errors of the service that end by themselves, for example while a host reconnects after a restart. A later attempt
- * succeeds.
+ * Temporary errors of the service, for example while a host reconnects after a restart. A later attempt succeeds.
  */
 const PASSING: ReadonlySet<Open<SignalErrorCode>> = new Set([
   'relay_unavailable',

@@ -111,7 +111,7 @@ export type Action =
   /** from now on this connection shows the picture and carries the input */
   | { type: 'promote'; pc_id: string }
   | { type: 'close_peer'; pc_id: string }
-  /** who hears the person may change: the person turns the microphone on again */
+  /** the listener may change, so the microphone is closed until the person turns it on again */
   | { type: 'close_microphone' }
   | { type: 'set_timer'; name: TimerName; ms: number }
   | { type: 'clear_timer'; name: TimerName };

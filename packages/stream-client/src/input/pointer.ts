@@ -106,7 +106,7 @@ export class Pointer implements PointerOutput {
     this.#lockedByApp = false;
   }
 
-  /** Sets the reader of fingers. For the previous reader, fingers that are down end. */
+  /** Sets the reader of fingers. The previous reader forgets all fingers that are down. */
   setFingers(reader: FingerReader | null): void {
     this.#reader?.forget();
     this.#fingers.clear();

@@ -16,7 +16,7 @@ test.each([
     { onOpen: () => opened++, onMessage: () => {}, onClose: () => {} },
   );
   socket.open('wss://a');
-  // Not from within open(): the caller is not ready for events yet.
+  // The event is not sent from within open(), because the caller is not ready for events yet.
   expect(opened).toBe(0);
   await Promise.resolve();
   if (readyState === 0) dialled.onopen();

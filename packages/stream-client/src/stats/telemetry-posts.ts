@@ -18,7 +18,7 @@ import type {
 export const POST_PERIOD_MS = 5_000;
 /** The service accepts 64 items and 32 KiB in a post; a sample with every figure has up to 1.2 KB. */
 export const MAX_POSTED = 25;
-/** Most unanswered samples that are kept: two minutes. The oldest are dropped first. */
+/** Largest number of unanswered samples that are kept: two minutes. The oldest are dropped first. */
 export const MAX_KEPT = 120;
 
 /**

@@ -96,7 +96,7 @@ describe('click to photon', () => {
         fc.array(event, { maxLength: 300 }),
         fc.integer({ min: 0, max: 0xffff_ffff }),
         (events, origin) => {
-          // More than 64 pending presses are given up.
+          // If more than 64 presses are pending, the oldest are dropped.
           fc.pre(events.filter(({ what }) => what === 'press').length <= 64);
           const clicks = new ClickToPhoton();
           /** Model of the host: frames in the order of their capture, each with the last press before it. */

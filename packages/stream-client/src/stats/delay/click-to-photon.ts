@@ -1,7 +1,7 @@
 import { isNewerSeq } from '@footlight/protocol/input';
 import { median } from '../numbers.ts';
 
-/** Most pending presses: half a second of very fast clicks. If there are more, the oldest are dropped. */
+/** Largest number of pending presses: half a second of very fast clicks. If there are more, the oldest are dropped. */
 const MAX_PENDING = 64;
 /**
  * Number of recorded frames: two seconds at 240 fps, because the host repeats a lost timing message only after a

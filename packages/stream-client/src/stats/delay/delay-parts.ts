@@ -31,7 +31,9 @@ export interface ClockFacts {
 
 /** Recorded frames: two seconds at 240 fps. */
 const MAX_SHOWN = 512;
-/** Most timed frames in a second: the host reports four, and the first frame after each input, 64 at most. */
+/**
+ * Largest number of timed frames in a second: the host reports four, and the first frame after each input, 64 at most.
+ */
 const MAX_NAMED = 128;
 
 /**
