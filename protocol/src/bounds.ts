@@ -11,8 +11,8 @@ export const MAX_USERNAME_CHARACTERS = 64;
 /** Between the 8 characters that NIST SP 800-63B (5.1.1.2) requires and the 15 of its fourth revision. */
 export const MIN_PASSWORD_CHARACTERS = 12;
 /**
- * Twice the 64 characters that NIST SP 800-63B (5.1.1.2) requires to accept. There is a limit, because anyone can send
- * a password.
+ * Twice the 64 characters that a service must accept according to NIST SP 800-63B (5.1.1.2). There is a limit, because
+ * anyone can send a password.
  */
 export const MAX_PASSWORD_CHARACTERS = 128;
 /**

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 
 /**
  * @typedef {object} DemoApp
- * @property {string} program   absolute path; the app is left out when it is not there
+ * @property {string} program   absolute path; if the program does not exist, the app is left out
  * @property {object} app       body of POST /v1/apps; `entitle` may also be first_admin
  */
 

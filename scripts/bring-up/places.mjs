@@ -9,7 +9,7 @@ import path from 'node:path';
  * @property {boolean} asRoot
  * @property {string} controlDir      SERVICE_DATA_DIR
  * @property {string} agentDir        SERVICE_AGENT_STATE_DIR
- * @property {string} setupToken      the file that the claim is authorised by
+ * @property {string} setupToken      file with the token that authorises the claim
  * @property {string} devAgentKey     the file with the key of developers' sessions, where they are switched on
  * @property {string} logDir
  * @property {string} seedFile

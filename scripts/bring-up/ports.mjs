@@ -1,4 +1,4 @@
-// Checks before the start whether the ports are free, and finds the programs that use the other ports.
+// Checks before the start whether the ports are free. For each port that is not, finds the program that uses it.
 import { spawnSync } from 'node:child_process';
 import net from 'node:net';
 

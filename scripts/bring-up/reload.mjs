@@ -10,8 +10,8 @@ import { root } from '../lib/prepare.mjs';
 /**
  * @typedef {object} Part
  * @property {string} name
- * @property {string[]} sources  folders, watched with all below them
- * @property {() => Promise<void>} build    throws with the words of the compiler
+ * @property {string[]} sources  folders, watched with all their subfolders
+ * @property {() => Promise<void>} build    throws an error with the compiler's output
  * @property {() => Promise<void>} restart
  */
 

@@ -11,13 +11,13 @@ import { systemClock } from './system-clock.mjs';
  * @property {string[]} command
  * @property {NodeJS.ProcessEnv} env
  * @property {string} logFile
- * @property {Health} [health] left out: it is not asked whether it hangs
+ * @property {Health} [health] left out: no health checks, so a program that hangs is not ended
  */
 
 /**
  * @typedef {object} Health
  * @property {string} url any answer counts
- * @property {number} [everyMs] how often it is asked, and how long it may take to answer; tests ask more often
+ * @property {number} [everyMs] interval of the checks, and time limit of each answer; tests use a shorter one
  */
 
 const FIRST_RESTART_MS = 250;

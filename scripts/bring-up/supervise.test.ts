@@ -7,7 +7,7 @@ import { ManualClock } from '../../packages/platform/src/testing/index.ts';
 import { LogFile } from './log-file.mjs';
 import { supervise } from './supervise.mjs';
 
-/** A program that answers on its health address, and writes its process id after its first answer to the log. */
+/** A program that answers on its health address, and writes its process id to the log as soon as it listens there. */
 const PROGRAM = `
 const server = require('node:http').createServer((request, response) => response.end('{}'));
 server.listen(Number(process.env.PORT), '127.0.0.1', () => console.log(process.pid));

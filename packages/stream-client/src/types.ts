@@ -253,7 +253,7 @@ export interface StreamEvents {
   clock: ClockRecord;
   audio: AudioStatus;
   input: InputStatus;
-  /** the app changed the clipboard; written: the browser allowed to write it without a gesture */
+  /** the app changed the clipboard; written: the browser allowed the write without a gesture */
   clipboard: { text: string; written: boolean };
   /** the display changed its size or scale */
   display: Display;

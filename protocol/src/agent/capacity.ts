@@ -154,7 +154,7 @@ export const capacitySchema = z.object({
   codecs: z.array(codec).min(1).max(8).optional(),
   /** 0, negative or missing: unknown; a launch is not refused because of an unknown throughput */
   codec_throughput: z.object({ h264: throughput, h265: throughput, av1: throughput }).optional(),
-  /** settings in force, as texts */
+  /** current settings, as texts */
   effective_settings: stringMap(64, 512).optional(),
   readiness: z.array(readinessSchema).max(64).overwrite(boundRemedies).optional(),
   console_capabilities: consoleCapabilitiesSchema.optional(),

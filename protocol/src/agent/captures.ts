@@ -26,7 +26,7 @@ export function isCaptureKind(kind: string): kind is CaptureKind {
   return (CAPTURE_KINDS as readonly string[]).includes(kind);
 }
 
-/** A capture with the parameters in force. */
+/** A capture with its effective parameters. */
 export type CaptureOrder =
   | { kind: 'pipeline_dot' | 'encoder_props' }
   /** Number of windows, and the length of each in milliseconds. */

@@ -1,8 +1,8 @@
 /**
  * The host settings that an administrator may change per host (`knobs` in the body of GET /v1/admin/config/catalog),
- * each with the environment variable that sets it on the agent. The value in force is the control plane's override, or
- * without one the environment's value, or else the default. Live settings apply to sessions that start later; restart
- * settings are fixed at the agent's start.
+ * each with the environment variable that sets it on the agent. The effective value is the control plane's override;
+ * without an override, the environment's value; otherwise the default. Live settings apply to sessions that start
+ * later; restart settings are fixed at the agent's start.
  *
  * This is the only table of host settings: agents determine their values with it, and the control plane shows it and
  * validates overrides with it.

@@ -5,9 +5,9 @@ export interface FloorSettings {
 }
 
 /**
- * Lowest bitrate of a session at its launch size, in kbit/s: the host's floor, or without one the rung's floor, or else
- * a share of the launch bitrate. While this floor is in force, the agent omits it from its metrics, and the control
- * plane computes it with this function.
+ * Lowest bitrate of a session at its launch size, in kbit/s: the host's floor; without it, the rung's floor; otherwise
+ * a share of the launch bitrate. While this floor applies, the agent omits it from its metrics, and the control plane
+ * computes it with this function.
  * @param rungKbps abr_floor_kbps of the stream; 0: the rung has no floor
  */
 export function launchFloorKbps(settings: FloorSettings, launchKbps: number, rungKbps: number): number {

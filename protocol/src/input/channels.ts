@@ -22,7 +22,7 @@ export const CHANNELS = {
   control: { id: 2, label: 'control', ordered: true, maxRetransmits: null, maxMessageBytes: 128 * 1024 },
 } as const satisfies Record<string, ChannelSpec>;
 export type ChannelName = keyof typeof CHANNELS;
-/** Name of the channel for files, which the agent opens by itself; its messages are in files.ts. */
+/** Name of the channel for files. Only the agent opens this channel; its messages are in files.ts. */
 export const FILES_LABEL = 'files';
 
 /**

@@ -33,14 +33,15 @@ export interface BodyDeclaration {
  */
 export interface UploadDeclaration {
   /**
-   * Required Content-Type; another or a missing one is answered with 400. The bytes themselves may have another type.
+   * Required Content-Type; the answer to another type or a missing one is 400. The bytes themselves may have another
+   * type.
    */
   readonly mediaType: `${string}/*`;
   /** Default limit in bytes. */
   readonly defaultMaxBytes: number;
   /**
-   * true: the handler itself reads the body as a stream. The body must have a Content-Length, and a body that is too
-   * long is refused because of it.
+   * true: the handler itself reads the body as a stream. The request must have a Content-Length, so that a body that is
+   * too long is refused before it is read.
    */
   readonly isPassedOn?: true;
 }

@@ -93,7 +93,7 @@ const loginBody = body({
     .describe('Version of this document that the client was written against; kept for later use.'),
 });
 
-/** Names that the certificate in force covers, and its end. */
+/** Names that the current certificate covers, and the end of its validity. */
 export const certificateInfo = z
   .object({
     source: z

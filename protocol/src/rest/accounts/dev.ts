@@ -6,7 +6,7 @@ import { loginResponse, role, user } from './accounts.ts';
 /** Largest body, enough for two short fields. */
 const BODY_BYTES = 4 * 1024;
 
-/** Answer to the program of a developer that was signed in as a temporary account. */
+/** Answer to a developer's program that was signed in with a temporary account. */
 export const devSession = loginResponse
   .extend({
     expires_at: loginResponse.shape.expires_at.describe('When the token and the account itself end.'),

@@ -15,8 +15,8 @@ const SMALL_BODY_BYTES = 64 * 1024;
 const EXTERNAL_ID_END = 2 ** 32;
 /**
  * Largest number of JSON values in a report. The longest report, 10,000 entries with five members each, has 60,000
- * separators and brackets, which is more than MAX_JSON_VALUES. Such a report of 4 MiB is parsed in 20 ms. Chosen with
- * room.
+ * separators and brackets, which is more than MAX_JSON_VALUES. Such a report of 4 MiB is parsed in 20 ms. Chosen with a
+ * margin above 60,000.
  */
 const MAX_REPORT_VALUES = 65_536;
 
