@@ -71,7 +71,7 @@ export interface Overrides {
   discovery?: Partial<Omit<DiscoveryDeps, 'settings'>>;
 }
 
-/** metrics: address of the metrics page; null: none is served. */
+/** metrics: address of the metrics page; null: no metrics page is served. */
 export type ListeningAddresses = Addresses & { metrics: string | null };
 
 /** The composed control plane, ready to listen. */
@@ -103,8 +103,8 @@ export interface ControlPlane {
 }
 
 /**
- * Builds the service: opens and migrates the database, seeds, and ensures that an administrator exists or can be
- * created. It does not listen yet.
+ * Builds the service: opens and migrates the database, stores the initial values, and ensures that an administrator
+ * exists or can be created. It does not listen yet.
  * @throws with a sentence for the operator, after closing all opened resources
  */
 export async function buildControlPlane(config: Config, overrides: Overrides = {}): Promise<ControlPlane> {
@@ -139,7 +139,8 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     opened.push(() => leader.close());
     const activity = createActivity({ database, clock, logger });
     opened.push(() => activity.settled());
-    // The machine's clock: with the stopped clock of a test, close() would wait forever for a silent collector.
+    // Use the machine's clock. A test's clock stands still, so close() would wait forever for a collector that does not
+    // answer.
     const traces = config.traces && (await createOtlpTraces(config.traces, { clock: systemClock, logger }));
     if (traces) opened.push(() => traces.close());
     const base = {
@@ -262,7 +263,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       throw new Error(`declared operations without a handler: ${unhandled.join(', ')}`);
 
     await settings.seed();
-    // Seed the profiles before the seed file's apps, which may refer to them.
+    // Store the shipped profiles before the seed file's apps, which may refer to them.
     await profiles.seedShipped();
     await catalog.plantSeed();
     await jobs.start();

@@ -44,8 +44,9 @@ export interface Accounts {
   /** Who may register; the cached value is at most 2 s old. null: the settings cannot be read. Never rejects. */
   registrationMode(): Promise<InstanceSettings['registration_mode'] | null>;
   /**
-   * Ensures that an administrator exists or can be created: from the environment's values, or with the setup token's
-   * file. Runs after migrations and seeds, before listening.
+   * Ensures that an administrator exists or can be created. If none exists, creates the one that the environment
+   * variables define, or writes the setup token's file. Runs after the migrations and the storage of the initial
+   * values, before the server listens.
    * @throws when the environment's values are invalid, or the file cannot be written
    */
   boot(): Promise<void>;

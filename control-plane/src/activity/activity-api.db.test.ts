@@ -48,7 +48,7 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
 
   const get = (query: Record<string, string> | [string, string][] = {}) =>
     app.call(app.people.admin, 'GET', `/v1/admin/activity?${new URLSearchParams(query)}`);
-  /** Positions in the list above of the entries that match the filter, newest first. */
+  /** Finds the entries that match the filter, newest first. @returns their positions in the list above */
   const found = async (query: Record<string, string>): Promise<number[]> =>
     (await get(query)).body.items.map(({ id }: { id: number }) => ids.indexOf(id));
 

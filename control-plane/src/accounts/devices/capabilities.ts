@@ -17,7 +17,7 @@ const MAX_CHARACTERS = 512;
  * @param measuredAt RFC 3339 time that replaces the client's value
  */
 export function sanitizeCapabilities(sent: JsonObject, measuredAt: string): JsonObject {
-  // The server's time stamp replaces the client's, so the client's must not use up one of the members.
+  // The server's time stamp replaces this one, so it must not count towards MAX_MEMBERS.
   const { measured_at: _, ...measured } = sent;
   const kept = cutObject(measured, 0);
   if (Object.hasOwn(kept, 'client_type') && kept.client_type !== 'web' && kept.client_type !== 'native') {

@@ -221,7 +221,7 @@ describeDatabases('devices', ({ fresh }) => {
       expect(parsed).toHaveLength(0);
       expect(lists.size).toBeGreaterThan(0);
       expect(lists.size).toBeLessThanOrEqual(10);
-      // A list is never older than its request.
+      // A list always contains the changes from before its request.
       await device(alice, 'one more');
       expect(await list(alice)).toHaveLength(21);
     });
@@ -289,7 +289,7 @@ describeDatabases('devices', ({ fresh }) => {
     expect(await load()).toEqual({ deviceId: null, probe: { kind: 'missing' } });
     const tv = await device(alice, 'tv', { rtt_ms: 5 });
     await app.clock.pass(SECOND_MS);
-    // A sign-in updates when the device was seen, but stores no measurement.
+    // A sign-in updates last_seen_at, but stores no measurement.
     await signIn(app, alice.username, 'laptop');
     expect((await load()).probe).toEqual({ kind: 'missing' });
     await app.clock.pass(SECOND_MS);

@@ -13,11 +13,11 @@ import {
 } from '../../platform/database/index.ts';
 import { type Probe, readProbe } from './probe.ts';
 
-/** Maximum devices of an account without a live session and without a valid token. */
+/** Maximum number of an account's devices that have neither a live session nor a valid token. */
 const MAX_IDLE_DEVICES = 200;
 /**
- * Maximum devices of an account without a live session; devices with a valid token count. The bound keeps one list
- * below 4 MB, although a person may sign in from a new device every five seconds.
+ * Maximum number of an account's devices without a live session, including those with a valid token. The bound keeps
+ * one list below 4 MB, although a person may sign in from a new device every five seconds.
  */
 const MAX_DEVICES = 500;
 /** Rows per clean-up. Devices are created one at a time, so seldom more than one or two must be deleted. */
@@ -176,7 +176,7 @@ const devicesOf = (db: Executor, userId: string) =>
 
 type DeviceRow = Awaited<ReturnType<ReturnType<typeof devicesOf>['executeTakeFirstOrThrow']>>;
 
-/** The devices of an account; the last seen is first. */
+/** The devices of an account, the most recently seen first. */
 export function listDevices(db: Executor, userId: string): Promise<DeviceRow[]> {
   return devicesOf(db, userId).orderBy('last_seen_at', 'desc').orderBy('id').execute();
 }
@@ -213,7 +213,7 @@ export function devicesJson(rows: readonly DeviceRow[], currentDeviceId: string 
   return `{"devices":[${items.join(',')}]}`;
 }
 
-/** @param patch missing and null: unchanged */
+/** @param patch a field that is missing or null does not change */
 export async function updateOwnDevice(
   tx: Tx,
   userId: string,

@@ -244,7 +244,7 @@ describeDatabases('invites', ({ fresh }) => {
       const made = answers.filter(({ status }) => status === 201);
       expect(made).toHaveLength(2);
       for (const { status, body } of answers.filter((answer) => answer.status !== 201)) {
-        // All uses may be taken at this moment by requests that will fail and return them.
+        // At this moment, requests that will fail and roll back may have taken all uses.
         expect([409, 400]).toContain(status);
         expect(['conflict', 'invalid_invite']).toContain(body.error.code);
       }

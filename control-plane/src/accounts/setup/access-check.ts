@@ -21,7 +21,7 @@ export interface RequestFacts {
   overTls: boolean;
   forwardedProtoHeader: string | undefined;
   forwardedHeader: string | undefined;
-  /** The line to set when the proxy is not trusted. */
+  /** Advice with the setting to change when the proxy is not trusted. */
   proxyAdvice: string | undefined;
 }
 

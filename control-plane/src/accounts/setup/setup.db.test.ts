@@ -91,7 +91,7 @@ describeDatabases('the way to the first administrator', ({ fresh: database, dial
       expect((await claim(world, { ...ADMIN, device_key: 'k'.repeat(257) }, token)).statusCode).toBe(400);
       expect((await claim(world, { ...ADMIN, password: 'short' }, token)).statusCode).toBe(400);
       expect((await claim(world, ADMIN, token)).statusCode).toBe(201);
-      // With the right token before the next boot, the body is still checked first.
+      // The token is valid until the next start, and the body is checked before the answer "already complete".
       expect((await claim(world, { ...ADMIN, password: 'short' }, token)).statusCode).toBe(400);
       const late = await claim(world, ADMIN, token);
       expect([late.statusCode, late.json().error.code]).toEqual([409, 'setup_already_complete']);

@@ -5,7 +5,7 @@ import { type AccountsWorld, type AccountsWorldOptions, openAccountsWorld } from
 import { HASH_COST } from './password-hasher.ts';
 
 const PAIRS = process.env.FOOTLIGHT_LONG === '1' ? 200 : 15;
-/** By chance a round has a smaller value once in a hundred rounds; with a leak every round has one. */
+/** Without a leak, about one round in a hundred has a smaller p-value by chance; with a leak, every round has one. */
 const SIGNIFICANT = 0.01;
 const ROUNDS = 3;
 

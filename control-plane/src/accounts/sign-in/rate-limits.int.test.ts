@@ -127,7 +127,7 @@ describeSqlite('sign-in is limited per client address', ({ fresh }) => {
   test('a client behind the proxy gains nothing by hops that it adds on the left', async () => {
     const statuses = await burst(20, (index) => login(`203.0.113.${index}, x, 198.51.100.7, 10.1.2.3`));
     expect(statuses.filter((status) => status === PASSES)).toHaveLength(10);
-    // The bucket of the address in the header is not used up either.
+    // The addresses that the client invented in the header keep full buckets.
     expect(await login('203.0.113.3')).toBe(PASSES);
   });
 

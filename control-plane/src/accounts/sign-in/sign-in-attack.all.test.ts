@@ -16,7 +16,7 @@ describeSqlite('signing in stays possible under attack', ({ fresh }) => {
     (await world.call('POST', '/v1/auth/login', { body, from })).statusCode;
   const alice = { email: 'alice@example.org', password: PASSWORD };
 
-  /** Sends concurrent logins from each of the addresses, each with another account name. */
+  /** Sends concurrent logins from each address. Every login has a different account name. */
   const storm = (world: AccountsWorld, addresses: number, each: number): Promise<number[]> =>
     Promise.all(
       Array.from({ length: addresses * each }, (_, n) =>

@@ -116,7 +116,7 @@ export function createBearerTokens(
       const email = normaliseEmail(fields.email ?? '');
       const deviceKey = fields.device_key ?? '';
       const account = await findAccountByEmail(database.db, email);
-      // Also count attempts for unknown accounts, so that both kinds take the same time.
+      // Also count attempts for unknown accounts, so that known and unknown accounts take the same time.
       const knownDevice = deviceKey !== '' && (await isSignedInDevice(database.db, email, deviceKey));
       const attempt = guesses.admit(sha256Hex(email), knownDevice);
       // Every failed login verifies one hash, so its duration reveals nothing about the account.

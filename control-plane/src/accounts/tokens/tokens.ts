@@ -43,15 +43,16 @@ export function clearedPageCookie(secure: boolean): string {
 
 const PAGE_VALUE = /^[A-Za-z0-9_-]{43}$/;
 /**
- * Maximum values of one request that are looked up. A browser sends one value for each domain and path that set the
- * cookie, and longer paths come first. Another service below the same domain can set all of these values.
+ * Maximum number of cookie values that are looked up for one request. A browser sends one value for each domain and
+ * path that set the cookie, and longer paths come first. Another service below the same domain can set all of these
+ * values.
  */
 const MAX_PAGE_VALUES = 32;
 
 /**
- * Values of the page cookie in a Cookie header that have the right form. Cookies are not separated by port, and can be
- * set for all sub-domains. A cookie of the same name from another service on the host must not lock administrators out.
- * Source: RFC 6265, section 8.5 and 8.6.
+ * Values of the page cookie in a Cookie header that have the right form. Browsers send a cookie to all ports of a host,
+ * and one service can set a cookie for all sub-domains. A cookie of the same name from another service on the host must
+ * not lock administrators out. Source: RFC 6265, section 8.5 and 8.6.
  */
 export function readPageCookies(cookieHeader: string | undefined): string[] {
   const values = new Set<string>();

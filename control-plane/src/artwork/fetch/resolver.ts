@@ -43,7 +43,7 @@ export interface Resolver {
 export function createResolver(platform: Platform, deps: { matcher: Matcher; recorder: Recorder }): Resolver {
   const { database, logger } = platform;
   const { matcher, recorder } = deps;
-  /** Apps whose last look-up failed, so that they do not delay others. */
+  /** Apps whose last look-up failed. They are tried last, so that they do not delay other apps. */
   const failed = new Set<string>();
   let reresolving = false;
 

@@ -12,7 +12,7 @@ import {
 /** Pause between two calls. The provider requests it from its users. */
 const BETWEEN_CALLS_MS = 500;
 const CALL_DEADLINE_MS = 10 * SECOND_MS;
-/** Maximum bytes of an answer; larger than needed, not measured. */
+/** Maximum bytes of an answer. The value is chosen, not measured, and larger than any answer needs. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 const MAX_NAME_BYTES = 512;
 

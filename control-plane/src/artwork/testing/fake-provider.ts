@@ -22,7 +22,7 @@ export interface FakeProvider {
   /** URL of the server; pictures have the same origin. */
   readonly origin: string;
   readonly games: FakeGame[];
-  /** Answers for paths outside the API and its pictures. */
+  /** Answers for paths outside the API; they replace the built-in pictures. */
   readonly files: Map<string, Answer>;
   /** API calls (path and query) in order, with times (ms of the given clock). */
   readonly calls: { path: string; atMs: number }[];
