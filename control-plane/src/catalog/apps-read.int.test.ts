@@ -20,7 +20,7 @@ describeDatabases('reading apps', (databases) => {
     ({ admin, alice } = app.people);
   });
   afterAll(() => app.close());
-  // The test clock does not advance by itself, and "newest first" needs different times.
+  // The test clock advances only when a test advances it, and "newest first" needs different times.
   beforeEach(() => app.clock.pass(1_000));
 
   const create = (body: object) => app.call(admin, 'POST', '/v1/apps', { body });

@@ -22,7 +22,7 @@ describeDatabases('apps', (databases) => {
     ({ admin, alice } = app.people);
   });
   afterAll(() => app.close());
-  // The test clock does not advance by itself, and "newest first" needs different times.
+  // The test clock advances only when a test advances it, and "newest first" needs different times.
   beforeEach(() => app.clock.pass(1_000));
 
   const create = (body: object) => app.call(admin, 'POST', '/v1/apps', { body });
@@ -365,7 +365,7 @@ describeDatabases('apps', (databases) => {
         .updateTable('instance_settings')
         .set({ library_discovery_enabled: on ? 1 : 0 })
         .execute();
-    /** Sets an app to the state that switching discovery off leaves. */
+    /** Sets an app to the state that it has after discovery was switched off. */
     const suspend = (id: string) =>
       app.plane.platform.database.db
         .updateTable('apps')

@@ -1,9 +1,9 @@
 import { coalesceReads, type Database, type Executor, type Tx } from '../platform/database/index.ts';
 
-/** Scope of a write: lists with one app, the list of one user, or all lists. */
+/** Scope of a write: the lists that contain one app, the list of one user, or all lists. */
 export type CatalogChange = { appId: string } | { userId: string } | 'everything';
 
-/** A stored change, for the caches that follow the catalog. */
+/** A stored change, which the caches of the catalog read and apply. */
 export interface RecordedChange {
   readonly version: number;
   readonly change: CatalogChange;

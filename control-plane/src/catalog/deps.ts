@@ -1,7 +1,7 @@
 import type { AppListItem } from '@footlight/protocol/rest';
 import type { Executor, Tx } from '../platform/database/index.ts';
 
-/** Stream numbers of a launch when the person chose no profile; null: the app's own numbers apply. */
+/** Size, frame rate and bitrate of a launch when the person chose no profile; null: the app's own values apply. */
 export type DisplayStreams = (
   app: Pick<AppListItem, 'default_profile_id' | 'profile_policy'>,
 ) => AppListItem['display_stream'] | null;
@@ -13,6 +13,6 @@ export interface CatalogDeps {
    * ends.
    */
   lockUserProfiles(tx: Tx, ids: readonly string[]): Promise<Set<string>>;
-  /** Reads what all apps of one list need, in one step. */
+  /** Reads the data for all apps of a list at once. */
   loadDisplayStreams(db: Executor): Promise<DisplayStreams>;
 }

@@ -37,7 +37,7 @@ export function toFields({
 /** Values that an app's view needs from other tables. */
 export interface ListExtras {
   favourite: boolean;
-  /** Stream of a launch when the person chose no profile; null: the app's own numbers apply. */
+  /** Stream of a launch when the person chose no profile; null: the app's own values apply. */
   displayStream: AppListItem['display_stream'] | null;
 }
 
@@ -63,7 +63,7 @@ export const LIST_COLUMNS = [
 
 export type ListRow = Pick<AppRow, (typeof LIST_COLUMNS)[number]>;
 
-/** The app's own stream numbers, used when no launch profile applies. */
+/** The app's own size, frame rate and bitrate, used when no launch profile applies. */
 export function ownStream(row: ListRow): AppListItem['display_stream'] {
   return {
     width: row.default_width,

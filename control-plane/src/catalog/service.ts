@@ -93,7 +93,7 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
   }
 
   /**
-   * Checks in the database the parent app and the preset that the request names.
+   * Checks the parent app and the preset of the request against the database.
    * @param base the stored app; null for a new one
    * @returns the new parent, if the request sets one
    */

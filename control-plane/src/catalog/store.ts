@@ -82,7 +82,7 @@ export async function listEnabledApps(db: Executor, max: number): Promise<Listed
   }));
 }
 
-/** Those of the apps that exist and are enabled. */
+/** Finds which of the given apps exist and are enabled. */
 export async function findEnabledApps(db: Executor, ids: readonly string[]): Promise<Map<string, ListedApp>> {
   const rows = await db
     .selectFrom('apps')

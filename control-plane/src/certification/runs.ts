@@ -53,7 +53,10 @@ export function createRuns(platform: Platform, fleet: Pick<FleetService, 'links'
   const bootAtMs = clock.monotonicMs();
   const graceMs = config.sessions.graceSecs * SECOND_MS;
 
-  /** Timer of one check for all hosts that are lost until it fires; there may be a thousand. null: no check is due. */
+  /**
+   * Timer of the next check. It covers all hosts that are lost before it fires, possibly a thousand. null: no check is
+   * due.
+   */
   let look: Timer | null = null;
   let lostSince = false;
   const lost = bus.subscribe(hostSubjects.changed, null, ({ what }) => {

@@ -29,7 +29,7 @@ export interface GpuLoad {
   host_id: string;
   /** null: the load of the host's sessions without a GPU. */
   gpu_id: string | null;
-  /** Sessions in assigned, starting, running or stopping. */
+  /** Sessions in state `assigned`, `starting`, `running` or `stopping`. */
   active_sessions: number;
   /** Sum of the VRAM that these sessions reserve, MB. */
   vram_mb_reserved: number;
@@ -87,7 +87,7 @@ export interface AgentHandlers {
   ): Promise<void>;
   /** Number of live sessions of the host. */
   countLiveSessions(tx: Tx, hostId: string): Promise<number>;
-  /** Number of sessions of the host in assigned, starting, running or stopping. */
+  /** Number of the host's sessions in state `assigned`, `starting`, `running` or `stopping`. */
   countReservingSessions(tx: Tx, hostId: string): Promise<number>;
   /**
    * Deletes the sessions of a host that is being deleted; home records of the host stay, but refer to no host.
@@ -140,14 +140,16 @@ export interface Links {
 export interface HostPresence {
   /** Reads the state of other replicas. Call this before a decision that depends on the absence of a host. */
   look(): Promise<void>;
-  /** Facts with which the host-loss sweep detects that this side is probably at fault; then it pauses. */
+  /**
+   * Facts for the host-loss sweep. It pauses when they show that the control plane is probably at fault, not the hosts.
+   */
   presence(): {
     /** Agents with a live connection (count). */
     connected: number;
     /** When the number of connections last rose from zero; null: never. */
     firstConnectedMonotonicMs: number | null;
   };
-  /** Time of the host's last sign of life; null: none since this process started. */
+  /** Time when the host was last seen; null: not since this process started. */
   lastSeenMonotonicMs(hostId: string): number | null;
   /** Number of hosts seen within the last `windowMs`. */
   seenWithin(windowMs: number): number;

@@ -125,8 +125,7 @@ export async function insertProviderGrants(
 }
 
 /**
- * Deletes the entitlements to these tiles that a provider granted, those of all accounts included. @returns deleted
- * rows (count)
+ * Deletes the entitlements to these tiles that a provider granted, for all accounts. @returns deleted rows (count)
  */
 export async function revokeProviderGrantsOf(tx: Tx, tileIds: readonly string[]): Promise<number> {
   let revoked = 0;

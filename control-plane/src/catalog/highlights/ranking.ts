@@ -15,7 +15,7 @@ export interface CandidateApp {
   created_at: number;
 }
 
-/** A session in pending, assigned, starting or running. */
+/** A session in state `pending`, `assigned`, `starting` or `running`. */
 export interface RunningSession {
   id: string;
   app_id: string;

@@ -21,7 +21,7 @@ type OwnColumns =
   | 'created_at'
   | 'updated_at';
 
-/** An app in the types of the product, before it is converted to columns. */
+/** An app with booleans and objects, before it is converted to database columns. */
 export type AppFields = Omit<AppsTable, OwnColumns | 'enabled' | 'managed_home' | 'runtime_spec'> & {
   enabled: boolean;
   managed_home: boolean;

@@ -14,7 +14,7 @@ export interface TitleFacts {
   storeType: string | null;
 }
 
-/** Runtimes and tools that Steam installs by itself. */
+/** Runtimes and tools that Steam installs automatically. */
 const TOOL_IDS: ReadonlySet<string> = new Set([
   '1493710',
   '2180100',

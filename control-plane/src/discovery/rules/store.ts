@@ -63,7 +63,7 @@ export async function deleteRule(
 export interface UnpublishedRow {
   external_source: string;
   external_id: string;
-  /** The last name in sort order of all homes. */
+  /** Name of the title. If homes report different names, this is the last one in sort order. */
   name: string;
   users: number;
   last_seen_at: number;
@@ -76,7 +76,7 @@ export interface UnpublishedRow {
 /** Maximum listed titles, because the list has no pages; equal to the maximum titles of one report. */
 const MAX_UNPUBLISHED = MAX_SCAN_ENTRIES;
 
-/** Titles without an enabled tile, those seen last come first. */
+/** Titles without an enabled tile, the most recently seen first. */
 export async function listUnpublished(db: Executor, appId: string): Promise<UnpublishedRow[]> {
   const rows = await db
     .selectFrom('library_observations as seen')

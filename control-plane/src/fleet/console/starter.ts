@@ -21,7 +21,7 @@ import {
 } from './auto-start.ts';
 import { CONSOLE_FEATURE, NO_CAPABILITIES } from './config.ts';
 
-/** Retry delay after a failed decision, because possibly no later change triggers the next decision. */
+/** Delay until a failed decision is repeated. Without the retry, possibly no later change would trigger a decision. */
 const RETRY_MS = 5 * SECOND_MS;
 
 export interface ConsoleLaunch {

@@ -367,7 +367,7 @@ export async function markOffline(db: Executor, hostId: string, connectionId: st
     .execute();
 }
 
-/** Stores whether the agent of this connection was told to restart, unless a newer connection is registered. */
+/** Stores whether the agent of this connection was sent a restart message, unless a newer connection is registered. */
 export async function setPendingRestart(
   db: Executor,
   hostId: string,

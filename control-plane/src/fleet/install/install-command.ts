@@ -20,8 +20,9 @@ export interface CommandFacts {
 /**
  * The shell command that installs a host on another machine. Every value is quoted for a shell. Pure.
  *
- * With a pin, curl accepts only that key (`-k` only skips the check of the signature chain), and the agent only that
- * certificate, so a man in the middle cannot change the script or read the token. Source: docs/hosts.md, "Add a host".
+ * With a pin, `curl` accepts only that key (`-k` only skips the check of the signature chain), and the agent accepts
+ * only that certificate. A man in the middle can therefore neither change the script nor read the token. Source:
+ * docs/hosts.md, "Add a host".
  */
 export function installCommand({ address, token, nodeName, pin }: CommandFacts): string {
   const trust = pin === null ? '-fsS' : `-fsSk --pinnedpubkey 'sha256//${publicKeyDigest(pin)}'`;

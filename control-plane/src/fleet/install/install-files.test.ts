@@ -8,7 +8,7 @@ import { openInstallFile } from './install-files.ts';
 const KB = 1024;
 const ARCHIVE_BYTES = 20 * KB * KB;
 const RATE = 8 * KB * KB;
-/** The burst and the bytes that the stages of the stream buffer. */
+/** Bytes that may arrive early: the burst, and the bytes that the stages of the stream buffer. */
 const AHEAD_BYTES = 512 * KB;
 
 let folder: string;

@@ -143,7 +143,7 @@ describe('the line of an enrollment token', () => {
   });
 });
 
-/** Replace sudo, because the machine that runs the tests may have a separate user for them, or no sudo. */
+/** Replace `sudo`, because the machine that runs the tests may have a separate user for them, or no `sudo`. */
 const withoutSudo = (command: string) => command.replace('| sudo SERVICE', '| env SERVICE');
 
 async function pairOfSomebodyElse(): Promise<{ key: string; cert: string }> {
