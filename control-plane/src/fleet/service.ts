@@ -52,7 +52,7 @@ export interface FleetService {
    * before the sessions feature.
    */
   startConsoles(sessions: ConsoleSessions): { close(): Promise<void> };
-  /** Authenticates agents' HTTP calls; The server answers every null with the same 401. */
+  /** Authenticates agents' HTTP calls. The server answers every null with the same 401. */
   readonly authenticateNode: AuthenticateNode;
   /** Number of hosts by status; a status without hosts is missing. */
   count(): Promise<ReadonlyMap<string, number>>;

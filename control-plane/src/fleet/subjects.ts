@@ -1,6 +1,6 @@
 /**
- * Bus subjects of hosts and of the replicas that hold their links. The key is the host's id, unless a comment names
- * another key.
+ * Bus subjects of hosts and of the replicas to which they are connected. The key is the host's id, unless a comment
+ * names another key.
  */
 import { openCode, type RefusalCode } from '@footlight/protocol';
 import { controlCommand } from '@footlight/protocol/agent';

@@ -165,8 +165,7 @@ export function createImages(platform: Platform, deps: ImagesDeps): Images {
         if (row === null) throw unknownImage();
         if ((await store.findInstalled(tx, imageId)) !== null) throw new ApiError('already_installed');
         const columns = versionOf(row);
-        // The preset is locked first, because the deletion of a preset changes the installed image after it, in the
-        // same lock order.
+        // Lock the preset first: the deletion of a preset also locks the preset before the installed image.
         const presetId = await keepPreset(tx, row, nameOfVersion(columns));
         const installed: InstalledRow = {
           image_id: imageId,
@@ -226,7 +225,7 @@ export function createImages(platform: Platform, deps: ImagesDeps): Images {
     }
   }
 
-  /** With the update policy `auto`, updates each image that is not pinned to the catalog's version. */
+  /** With the update policy `auto`, updates each unpinned image to the catalog's version. */
   async function followCatalog(actor: Caller): Promise<void> {
     if ((await settings.current()).imageUpdatePolicy !== 'auto') return;
     const versions = new Map(
@@ -302,7 +301,7 @@ export function createImages(platform: Platform, deps: ImagesDeps): Images {
         ];
         if (installed === null) throw row === null ? unknownImage() : new ApiError('not_installed');
         if (discovers && (row?.library_provider ?? null) !== null) throw new ApiError('provider_enabled');
-        // Lock the hosts first: their reports change these rows with the host locked.
+        // Lock the hosts first: a report also locks its host before it changes these rows.
         const held = await store.listHostImages(tx, imageId);
         await lockRows(tx, { hosts: held.map((one) => one.host_id) });
         await store.deleteInstalled(tx, imageId);

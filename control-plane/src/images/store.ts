@@ -167,7 +167,7 @@ export async function loadImagesOfHost(db: Executor, hostId: string): Promise<Ma
   return new Map(rows.map((row) => [row.image_id, row]));
 }
 
-/** Those of the ids that are installed. */
+/** Finds which of these ids are installed. */
 export async function findInstalledIds(db: Executor, ids: readonly string[]): Promise<Set<string>> {
   const rows = await db
     .selectFrom('installed_images')

@@ -319,7 +319,7 @@ async function stumble(evening: Evening): Promise<void> {
   const { admin, secrets } = evening;
   const stray = secrets.plant('a secret in the wrong place', 'canary-secret-in-the-wrong-place');
   for (const operation of Object.values<Operation>(operations)) {
-    // Skip the operation that ends the administrator's token, the event stream, and operations that store free bodies.
+    // Skip the operation that ends the administrator's token, the event stream, and operations that store unknown keys.
     if (['auth.logout', 'sessions.events'].includes(operation.id)) continue;
     if (operation.body?.unknownKeys === 'kept') continue;
     const path = operation.path.replace(/\{\w+\}/g, UNKNOWN_ID);

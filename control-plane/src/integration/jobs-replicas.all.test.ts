@@ -16,7 +16,7 @@ const HOSTS = 3;
 const POLLS = 2;
 const HOST_JOBS = ['home.gc', 'template.warmup'] as const;
 const STATES = ['succeeded', 'failed', 'deferred', 'skipped'] as const;
-/** A stopped process does not answer. */
+/** Time limit for an answer, because a stopped process does not answer. */
 const ANSWER_MS = 5_000;
 /**
  * A lease lasts 30 s. A process that is stopped in the middle of a transaction keeps the lock on the lease's row until

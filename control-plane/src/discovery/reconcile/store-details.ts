@@ -47,7 +47,7 @@ const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>',
 /** Details of titles from Steam's store. */
 export interface StoreLookup {
   /**
-   * Requests the details of the first of these titles, one after another, and caches the answers.
+   * Requests the details of these titles one after another, up to the maximum number of calls, and caches the answers.
    * @returns answers by external id; a title is missing if it was not requested, is unknown, or the store failed
    */
   find(externalIds: readonly string[]): Promise<Map<string, StoreDetails>>;

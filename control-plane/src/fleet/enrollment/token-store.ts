@@ -49,8 +49,8 @@ export async function bindToken(
 }
 
 /**
- * Stores which host record a spent token created or took over. A token that its agent may still repeat stores no
- * record.
+ * Stores which host record a spent token created or took over. A token that is not spent, because its agent may still
+ * repeat the enrollment, stores no record.
  */
 export async function nameTokenHost(tx: Tx, id: string, hostId: string): Promise<void> {
   await tx

@@ -33,8 +33,8 @@ class Entry implements Timer {
  * of thousands of timers. An entry is in the slot of its due tick; entries of later rounds stay in the slot.
  *
  * The clock detects a pause of the process by a timer that fires a second late. After a pause the tick of this wheel
- * always fires that late. A separate timer of one link could be due near the end of the pause; it would be in time and
- * close a link whose frames are not read yet.
+ * always fires that late. A separate timer of one link could be due near the end of the pause. It would fire on time,
+ * so the pause would stay undetected, and it would close a link whose frames are not read yet.
  *
  * The interval runs only while an entry exists. The fleet service closes the wheel.
  */

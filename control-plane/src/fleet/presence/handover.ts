@@ -15,7 +15,7 @@ const ANY = 'any';
 
 /**
  * Sends the hosts of this replica to others while this replica cannot reach the database but another one can. Otherwise
- * no report of these hosts would be stored, and a launch on them would stay in the state assigned. When no other
+ * no report of these hosts would be stored, and a launch on them would stay in the state `assigned`. When no other
  * replica reaches the database either, the hosts stay, because a reconnect would not help.
  *
  * The fleet of a control plane with a bus owns this object. `close` frees its timer and its bus responder.

@@ -32,7 +32,7 @@ export class HeartbeatBuffer implements Collector {
     this.#isDue = periodicWriter.register(this);
   }
 
-  /** @param gpus the host's reported GPUs; further samples are ignored */
+  /** @param gpus the host's reported GPUs; samples of other GPUs are ignored */
   heartbeat(hostId: string, gpus: readonly SampledGpu[], heartbeat: Heartbeat): void {
     const nowMs = this.#clock.nowMs();
     this.#host(hostId).heartbeatAt = nowMs;

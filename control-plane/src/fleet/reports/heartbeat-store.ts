@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Tx } from '../../platform/database/database.ts';
 import { values } from '../../platform/database/query/values.ts';
 
-/** With four values each far below the limits of values in a statement: Postgres 65,535, SQLite 32,766. */
+/** Each row has four values, so a statement stays far below the limits of values: Postgres 65,535, SQLite 32,766. */
 const ROWS_PER_STATEMENT = 512;
 
 /** Values of one host since the last write; null: none of that kind. */

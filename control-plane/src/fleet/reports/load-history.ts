@@ -18,8 +18,8 @@ const GPU_FIGURES = 3;
 
 /**
  * The load of a host in the last hour, oldest first: each sample of the last five minutes, before that a mean for each
- * minute. A sample is a list of numbers, NaN where nothing was measured, because a fleet has many. Owner: the memory of
- * the host.
+ * minute. A sample is a list of numbers to save memory, because a fleet has many samples. NaN: not measured. Owner: the
+ * memory of the host.
  */
 export class LoadHistory {
   readonly #minutes: number[][] = [];
@@ -27,7 +27,10 @@ export class LoadHistory {
   #minute: number[][] = [];
   readonly #rows: number[][] = [];
 
-  /** @param gpus the host's reported GPUs; figures of others are dropped @param nowMs when it came, ms since 1970 */
+  /**
+   * @param gpus the host's reported GPUs; figures of other GPUs are dropped
+   * @param nowMs time when the heartbeat arrived, epoch ms
+   */
   add(heartbeat: Heartbeat, gpus: readonly SampledGpu[], nowMs: number): void {
     const row = [
       nowMs,

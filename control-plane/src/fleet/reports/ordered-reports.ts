@@ -18,7 +18,7 @@ import {
   type StoredCapacity,
 } from './store-capacity.ts';
 
-/** Unstored events of a host at which its further reports wait. */
+/** Maximum unstored events of a host; with more, its further reports wait. */
 const MAX_UNSTORED_EVENTS = 64;
 
 export interface OrderedReportsDeps {

@@ -198,7 +198,8 @@ async function claimEnrolled(
   const counts = existing.first_capacity_at !== null;
   if (counts && !identity.mintedForName)
     return { kind: 'gone', why: 'this name was enrolled meanwhile', facts };
-  // The old secret of a record that counts stays valid until the new one is used, because the answer may get lost.
+  // If the host has reported its capacity before, its old secret stays valid until the new one is used, because the
+  // answer may get lost.
   const secrets = {
     ...(counts ? { next_secret_hash: secretHash } : { secret_hash: secretHash, next_secret_hash: null }),
     enrollment_token_id: identity.tokenId,

@@ -10,9 +10,12 @@ import {
   rowsOfRegistration,
 } from './registration.ts';
 
-/** Agents that register in one transaction, so that the write lock is not held noticeably long. */
+/** Maximum agents that register in one transaction, so that it holds the write lock only briefly. */
 const MAX_BATCH = 128;
-/** Sessions that they list: far below the 32,766 placeholders of SQLite. An agent lists at most a thousand. */
+/**
+ * Maximum sessions that these agents list: far below the 32,766 placeholders of SQLite. An agent lists at most a
+ * thousand.
+ */
 const MAX_LISTED = 8_192;
 
 /**
@@ -38,7 +41,10 @@ export function createRegistrations(
   );
 }
 
-/** Cuts a batch, in order: an enrolling agent registers alone, and known ones until they list too many sessions. */
+/**
+ * Splits a batch, in order: an enrolling agent registers alone; known agents register together until they list too many
+ * sessions.
+ */
 export function parts(all: readonly RegistrationFacts[]): RegistrationFacts[][] {
   const made: RegistrationFacts[][] = [];
   let open: RegistrationFacts[] | null = null;

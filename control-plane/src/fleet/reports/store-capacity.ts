@@ -12,7 +12,7 @@ import type { SampledGpu } from './heartbeat-buffer.ts';
 import { turnsOfHosts } from './turns-of-hosts.ts';
 
 const RETRY_MS = SECOND_MS;
-/** Hosts whose capacity is stored in one transaction, so that the write lock is not held noticeably long. */
+/** Maximum hosts whose capacity is stored in one transaction, so that it holds the write lock only briefly. */
 const MAX_BATCH = 128;
 
 /**

@@ -133,7 +133,7 @@ export class AgentAuthentication {
   }
 
   /**
-   * Failures of another client at an address must not lock its host out, so a right secret is accepted despite the
+   * Failures of another client must not lock out a host at the same address, so a right secret is accepted despite the
    * limiter. The work is bounded: only a text in the form of a secret is looked up, and concurrent look-ups share one
    * query. These look-ups do not count as handshakes; otherwise a flood of them would block the fleet.
    */
