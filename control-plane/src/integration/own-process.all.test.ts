@@ -10,7 +10,10 @@ import { failSystemCalls } from '../testing/failing-calls.ts';
 import { makeMemoryGroup } from '../testing/memory-group.ts';
 import { askOwnProcess, type OwnProcess, startOwnProcess } from '../testing/own-process.ts';
 
-/** Speed of the service's clock. Its 20 s of silence must still be longer than delays of this test process. */
+/**
+ * Speed of the service's clock. At this speed, its silence limit of 20 s must still be longer than the delays of this
+ * test process.
+ */
 const SPEED = 12;
 const STOPPED_MS = 60_000 / SPEED;
 const SILENCE_MS = 20_000 / SPEED;

@@ -51,7 +51,7 @@ class Requests {
   }
 }
 
-/** Adds a column to every table that no running replica knows, like the first replica of a new release may do. */
+/** Adds to every table a column that no running replica knows, as the first replica of a new release may do. */
 async function widenSchema(): Promise<void> {
   const tables = await fleet.beside.query(
     "select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'",

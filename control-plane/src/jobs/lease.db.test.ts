@@ -14,7 +14,7 @@ describeDatabases('the lease of the dispatcher', ({ fresh }) => {
     clock.jump(HOUR_MS);
     const two = replica(database, clock);
     let hasLease = false;
-    // Register the task now; it has not ticked by itself before, because only jobs.start() registers it.
+    // Start the jobs only now: this registers the task, so no tick has run before.
     await two.jobs.start();
     await two.leader.runNow('jobs.dispatch', async () => {
       hasLease = true;

@@ -12,8 +12,8 @@ import type { Metrics } from './metrics.ts';
 
 const LIMIT_MS = 5 * SECOND_MS;
 /**
- * Enough for two Prometheus servers and a person. A further connection replaces the oldest connection that is not being
- * answered.
+ * Enough for two Prometheus servers and a person. A further connection replaces the oldest connection on which no
+ * request is being answered.
  */
 const MAX_CONNECTIONS = 16;
 const PATH = '/metrics';

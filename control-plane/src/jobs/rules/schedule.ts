@@ -94,7 +94,7 @@ export function moveIntoWindow(window: Window | null, atMs: number): number {
 /**
  * Time of the next run of a job with an interval. A last run that ended in the future was stored while the clock was
  * ahead; it counts as ended now, because its real end is unknown.
- * @param intervalMs interval from the end of the last run; null: the job never starts by itself
+ * @param intervalMs interval from the end of the last run; null: no schedule starts the job
  * @param lastEndMs end of the target's last run; null: it never ran
  * @returns null: no run starts
  */

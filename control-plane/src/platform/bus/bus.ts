@@ -61,7 +61,7 @@ export interface Bus {
     answer: (payload: Payload, key: string) => Promise<Reply>,
   ): Subscription;
   /**
-   * Calls the listener when messages of other replicas may have been lost. The listener must then read the state again
+   * Calls the listener when messages of other replicas may have been lost. The listener must then read again the state
    * that these messages keep current.
    */
   onGap(listener: () => void): Subscription;

@@ -107,7 +107,7 @@ export async function createNatsBus(
     key: string | null,
     receive: (message: Msg) => void,
   ): Subscription {
-    // Return early: a closed connection would throw, and a check that is still running when the service stops may
+    // Return early, because a closed connection would throw: a check that is still running when the service stops may
     // subscribe.
     if (closed) return inProcess ?? { close() {} };
     const others = connection.subscribe(wireName(subject, key), {

@@ -535,7 +535,10 @@ describe('configuration from the environment', () => {
     expect(lines.find(({ name }) => name === 'DATABASE_URL')?.value).toContain('db.example');
   });
 
-  /** Whether the operator named a server is the only fact that differs if its default is set. */
+  /**
+   * If a variable is set to its default, only one fact differs: the configuration says that the operator named the
+   * server.
+   */
   const withoutNamed = (config: Config) => ({
     ...config,
     images: {

@@ -11,7 +11,7 @@ const TLS_PORT = 8443;
 const VRAM_MIN_FREE_MB = 1024;
 
 /**
- * The default of each variable as the text that --print-config shows. Some follow from variables that are set. A port 0
+ * The default of each variable as the text that --print-config shows. Some depend on variables that are set. A port 0
  * means any free port, so no other variable gets it as its default. A variable without an entry has no default.
  */
 const DEFAULTS = {

@@ -28,8 +28,8 @@ const POSTGRES: Readonly<Record<string, Failure>> = {
  */
 const POSTGRES_DOWN = /^(08|28|3D|53|57|58)[0-9A-Z]{3}$/;
 /**
- * SQLite errors that concern the file, not a statement. Under `other`, reports would be confirmed although they are not
- * stored.
+ * SQLite errors that concern the file, not a statement. If they counted as `other`, reports would be confirmed although
+ * they are not stored.
  */
 const SQLITE_DOWN = /^SQLITE_(IOERR|READONLY|CANTOPEN|NOMEM|PROTOCOL|PERM|AUTH|CORRUPT|NOTADB)(_|$)/;
 
