@@ -123,7 +123,7 @@ describeDatabases('the lease of the dispatcher', ({ fresh }) => {
     const two = await takeLease(world);
     const { signal } = world.one.started[0] as JobRunContext;
     await world.clock.pass(5 * SECOND_MS);
-    // A renewal does not wait for a tick that is running.
+    // A renewal is skipped while a tick runs, so wait for the end of this tick.
     await world.one.tick();
     expect(signal.aborted).toBe(false);
     await world.clock.pass(5 * SECOND_MS);
@@ -144,7 +144,7 @@ describeDatabases('the lease of the dispatcher', ({ fresh }) => {
           .where('name', '=', 'jobs.dispatch')
           .executeTakeFirstOrThrow()
       ).expires_at;
-    // A renewal does not wait for a tick that is running.
+    // A renewal is skipped while a tick runs, so wait for the end of this tick.
     await world.one.tick();
     const taken = await expiresAt();
     // This is long before the next tick.

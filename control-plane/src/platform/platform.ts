@@ -42,7 +42,7 @@ export type ControlJobId =
 /** An interval that a variable of the environment sets. Administrators cannot change such an interval. */
 export interface IntervalLock {
   variable: string;
-  /** null: the job never runs by itself. */
+  /** null: no schedule starts the job. */
   everyMs: number | null;
 }
 

@@ -12,7 +12,7 @@ import { byId, type LaunchProfileRow, type ProfileWithRungs, toRung } from './re
 
 const POLICY_ROW = 1;
 
-/** Stream numbers of a rung that lists of apps show. */
+/** Size, frame rate and bitrate of a rung, as lists of apps show them. */
 type DisplayStream = AppListItem['display_stream'];
 
 /**

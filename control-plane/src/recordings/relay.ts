@@ -19,7 +19,7 @@ export interface SentRecording {
 /**
  * Receives the bytes that a host sends to another replica.
  * @param accept claims the upload; returns false if no reader waits for it here
- * @returns close it at the end of the transfer
+ * @returns an object that the caller must close at the end of the transfer
  */
 export function offerToReplicas(
   { bus, random }: Pick<Platform, 'bus' | 'random'>,

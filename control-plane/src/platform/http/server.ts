@@ -320,8 +320,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   }
 
   /**
-   * Counts an answer until the client has read it: a client that does not read thousands of answers would fill the
-   * memory. Answers without an account are short, and cached bodies are shared.
+   * Counts an answer until the client has read it: a client that requests thousands of answers and reads none would
+   * fill the memory. Answers without an account are short, and cached bodies are shared.
    * @throws ApiError 503 when the person has too many unread answers
    */
   function hold(bytes: number, reply: FastifyReply, caller: Caller | null): void {

@@ -38,7 +38,7 @@ export class PeriodicWriter {
     this.#batch = batch;
   }
 
-  /** @returns to be called when the collector has values; they are written within a second */
+  /** @returns a function to call when the collector has values; they are written within a second */
   register(collector: Collector): () => void {
     this.#collectors.push(collector);
     return () => {

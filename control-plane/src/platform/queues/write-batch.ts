@@ -14,7 +14,7 @@ import { BatchQueue } from './batch-queue.ts';
 const MAX_BATCH = 128;
 /** Time to collect writes after a previous batch: a commit waits for the disk regardless of its size. */
 const GATHER_MS = 10;
-/** Pending writes at which waiting longer saves little. */
+/** With this number of pending writes, a longer wait would save little. */
 const MAX_WAITING = 64;
 
 interface Job {
@@ -27,8 +27,8 @@ interface Job {
 
 /**
  * Batches concurrent writes into one transaction, because a transaction for each of a thousand reconnecting agents
- * costs more than the registrations. Batches run one after the other. If a batch fails, its jobs are retried alone.
- * The rows of all jobs are locked first, because each job locks in order only within itself.
+ * costs more than the registrations. Batches run one after the other. If a batch fails, its jobs are retried alone. The
+ * rows of all jobs are locked first, because each job follows the lock order only for its own rows.
  */
 export class WriteBatch {
   readonly #database: Database;

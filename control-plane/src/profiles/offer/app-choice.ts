@@ -6,7 +6,7 @@ export type AppChoice = Pick<AppListItem, 'default_profile_id' | 'profile_policy
 /**
  * The launch profile of an app when the person made no choice: the app's own profile if the app prefers or forces one,
  * otherwise the instance's default.
- * @returns null: there is no profile, so the app's own numbers apply
+ * @returns null: there is no profile, so the app's own size, frame rate and bitrate apply
  */
 export function profileWithoutChoice(app: AppChoice, globalDefaultId: string | null): string | null {
   const own = app.profile_policy === 'inherit' ? null : app.default_profile_id;

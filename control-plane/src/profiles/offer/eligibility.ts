@@ -11,7 +11,7 @@ export const FAILURE_COUNTS_MS = 30 * DAY_MS;
  */
 const REFRESH_TOLERANCE = 0.98;
 
-/** Measurements of a client; A null field was not measured. */
+/** Measurements of a client. A null field was not measured. */
 export type ClientProbe = Pick<
   ProbeFacts,
   'bandwidth_kbps' | 'rtt_ms' | 'max_decode_height' | 'codecs' | 'display_refresh_hz'

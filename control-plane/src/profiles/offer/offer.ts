@@ -25,7 +25,7 @@ export function createOffers(platform: Platform): Offers {
   const { db } = platform.database;
   const loadEncoderBudget = encoderBudgetReader(platform);
 
-  /** The app's permitted launch profiles and its own numbers. @throws 404 */
+  /** The app's permitted launch profiles, and the numbers (size, frame rate, bitrate) that it sets. @throws 404 */
   async function loadFilter(
     userId: string,
     appId: string,

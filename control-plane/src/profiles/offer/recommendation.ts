@@ -8,7 +8,7 @@ const CONSERVATIVE_ID = '1080p60';
 export interface Candidate {
   id: string;
   eligibility: Eligibility;
-  /** Numbers of the first rung. */
+  /** Size, frame rate and bitrate of the first rung. */
   nominal: RatedLaunchProfile['nominal'];
 }
 
@@ -93,7 +93,10 @@ export function numbersSetFor(
   };
 }
 
-/** Numbers of a chain's first rung, shown to people without a guarantee. All zero for an empty chain. */
+/**
+ * Size, frame rate and bitrate of a chain's first rung, shown to people without a guarantee. All zero for an empty
+ * chain.
+ */
 export function nominalOf(
   chain: readonly { width: number; height: number; fps: number; nominal_bitrate_kbps: number }[],
 ): RatedLaunchProfile['nominal'] {

@@ -1,4 +1,6 @@
-/** The only lowercase letter whose uppercase form belongs to another letter, which case folding keeps apart. */
+/**
+ * The only lowercase letter with the same uppercase form as another letter. Case folding keeps the two letters apart.
+ */
 const DOTLESS_I = '\u0131';
 
 /** Characters that are invisible, and the blank pattern of Braille. */

@@ -92,7 +92,7 @@ export interface InstanceSettingsTable {
   allowed_origins: string;
   updated_by: string | null;
   updated_at: number;
-  /** 0 until a boot has stored the environment's seeds. */
+  /** 0 until a start has stored the initial values from the environment variables. */
   seeded: Flag;
   setup_completed_at: number | null;
   /** SHA-256 hex of the valid setup token; null if an administrator existed at boot. */

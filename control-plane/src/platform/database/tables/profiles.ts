@@ -65,7 +65,10 @@ export interface AppLaunchProfilesTable {
 /** One row with id 1, inserted by the migration. */
 export interface ProfilePolicyTable {
   id: number;
-  /** The profile that applies when neither app nor user has chosen one; null: each app's own numbers apply. */
+  /**
+   * The profile that applies when neither app nor user has chosen one; null: each app's own size, frame rate and
+   * bitrate apply.
+   */
   global_default_profile_id: string | null;
   user_overrides_allowed: Flag;
   /** Time when the shipped catalog was stored, which happens only once; null: not stored yet. */

@@ -44,7 +44,7 @@ export interface SessionsTable {
   stream_profile_id: string | null;
   /** Target of the picture: viewers, the console, or both. */
   video_topology: VideoTopology;
-  /** Encode slots that the session books in the states assigned to stopping. */
+  /** Encode slots that the session books from state `assigned` to state `stopping`. */
   encode_slots: number;
   /** The app that owns the home (a tile's parent); null without a managed home. */
   home_app_id: string | null;
@@ -111,6 +111,6 @@ export interface StorageHomesTable {
   bytes_used: number;
   created_at: number;
   last_used_at: number;
-  /** Start of the collection's grace; null: the home is in use. */
+  /** Time when the home was marked for deletion, which starts the grace period; null: the home is not marked. */
   gc_after: number | null;
 }

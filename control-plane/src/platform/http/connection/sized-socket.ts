@@ -11,7 +11,8 @@ interface SocketOptions {
 
 type SetSocket = (this: WebSocket, socket: Duplex, head: Buffer, options: SocketOptions) => void;
 
-// The ws server passes a connection to a WebSocket with this method; its type declarations do not contain it.
+// The server of the `ws` library passes a connection to a WebSocket with this method; its type declarations do not
+// contain it.
 const { setSocket } = WebSocket.prototype as unknown as { setSocket: SetSocket };
 
 /** Sets the maximum message size (bytes) that a socket has after its upgrade. */
