@@ -59,7 +59,7 @@ export interface Recordings {
   find(sessionId: string, id: string): Promise<SessionRecordingsTable>;
   /**
    * Requests the recording from its host.
-   * @param gone calls its argument when the administrator's connection closes
+   * @param gone registers a function that is called when the administrator's connection closes
    * @throws ApiError 404, 409, 503
    */
   download(

@@ -47,7 +47,7 @@ export class Transfers {
 
   /**
    * Waits for a host to send a recording.
-   * @param gone calls its argument when the administrator's connection closes
+   * @param gone registers a function that is called when the administrator's connection closes
    * @param ask sends the command to the host; a refusal ends the wait
    * @throws ApiError 409 while the recording is already being downloaded, 503 when there are too many downloads or the
    *   host sends nothing in time; also the errors of `ask`

@@ -11,7 +11,7 @@ export const stateRank = (state: SessionStateName): number =>
   isTerminal(state) ? ORDER.length : ORDER.indexOf(state);
 
 /**
- * Reconstructs the record after each of several changes from a single read after all of them.
+ * Reconstructs one record for each of several changes, from a single read that came after all of them.
  * @param before the record that was sent last; null: none was sent
  * @param changes in order of their commits; `now` contains all of them, and may contain later ones
  * @returns one record for each visible change; the last one is `now`
@@ -28,7 +28,7 @@ export function recordsSince(
     // The record sent last was read after this change and already contains it.
     if (change.state !== undefined && stateRank(change.state) < stateRank(shown.state)) continue;
     shown = { ...shown, ...change };
-    // No change follows a final state, so the last record is the one read.
+    // No change follows a final state, so `now` is the last record.
     if (isTerminal(shown.state)) break;
     records.push(recordAt(shown, now));
   }

@@ -1,6 +1,6 @@
 /**
- * Event streams: one page follows one session. A stream sends a snapshot, then one record for each change. It ends
- * after the final state, when the page disconnects, or when its bearer token is no longer valid.
+ * Event streams: a page receives the changes of one session. A stream sends a snapshot, then one record for each
+ * change. It ends after the final state, when the page disconnects, or when its bearer token is no longer valid.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -80,7 +80,7 @@ export function createEventStreams(platform: Pick<Platform, 'bus' | 'clock' | 'l
       let ended = false;
       let finalTimer: Timer | null = null;
       let isFinalOverdue = false;
-      /** Changes that no record contains that was already sent. */
+      /** Announced changes that no sent record contains yet. */
       let due: SessionChange[] = [];
       let stale = false;
       let sending = false;

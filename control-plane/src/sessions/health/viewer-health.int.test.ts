@@ -64,7 +64,7 @@ describeDatabases('health that follows from what viewers report', (databases) =>
   };
 
   type More = { device_key?: string; client_health_reason?: string };
-  /** Posts like a player: five seconds every five seconds. */
+  /** Posts like a player: every five seconds, the reports of these five seconds. */
   async function watched(
     session: Session,
     seconds: number,

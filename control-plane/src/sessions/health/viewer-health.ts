@@ -116,7 +116,7 @@ function verdictOf(
       ? { state: null, reason: null }
       : { state: before.state, reason: before.reason };
   const state = STATES[run.kind];
-  // Keep the reason of the first verdict, because followers are notified of changes, not of every second.
+  // Keep the reason of the first verdict, because event streams are notified of changed verdicts, not of every second.
   if (run.ms < DEGRADED_AFTER_MS || before.state === state)
     return { state: before.state, reason: before.reason };
   return { state, reason };

@@ -207,8 +207,8 @@ export async function lockUser(
 }
 
 /**
- * Those of the devices that exist. They cannot be deleted while their users' rows are locked, because a removal takes
- * the same lock.
+ * Finds which of these devices exist. They cannot be deleted while their users' rows are locked, because a removal
+ * takes the same lock.
  */
 async function loadDeviceIds(db: Executor, ids: readonly string[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set();

@@ -11,8 +11,8 @@ import {
 } from './launch-steps.ts';
 
 /**
- * Maximum followed launches whose picture no viewer has seen yet. A further launch evicts the oldest, which then gets
- * no trace.
+ * Maximum watched launches whose picture no viewer has seen yet. A further launch evicts the oldest, which then gets no
+ * trace.
  */
 const MAX_OPEN = 10_000;
 
@@ -30,7 +30,7 @@ interface LaunchChange {
 }
 
 /**
- * Follows each launch from its request until a viewer sees the app or the session ends, and then sends a trace. Without
+ * Watches each launch from its request until a viewer sees the app or the session ends, and then sends a trace. Without
  * a collector it stores nothing.
  */
 export interface LaunchWatch {

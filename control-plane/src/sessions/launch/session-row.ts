@@ -118,7 +118,7 @@ export function assignmentOf(
       row.video_topology === 'stream_only' && bench === null
         ? Number(inForce(settings, 'idle_timeout_secs'))
         : NEVER,
-    // A measurement ends by itself, however long its app takes to draw.
+    // A measurement has its own time limit, however long its app takes to draw.
     app_boot_timeout_secs: bench === null ? Number(inForce(settings, 'app_boot_timeout_secs')) : NEVER,
   };
 }

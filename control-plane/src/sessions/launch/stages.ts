@@ -67,7 +67,7 @@ export interface AdmittedLaunch extends LaunchRequest {
   runtime: MergedRuntime;
   homeProvider: 'local' | 'volume';
   demand: Demand;
-  /** Chosen launch profile; null: a tier limited by the app's own numbers is used. */
+  /** Chosen launch profile; null: a tier within the app's own size, frame rate and bitrate is used. */
   profile: ProfileWithRungs | null;
   /** All launch profiles, for a step down to a lower one. */
   profiles: readonly ProfileWithRungs[];

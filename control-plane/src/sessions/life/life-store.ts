@@ -69,7 +69,7 @@ export async function countSessionsOfHost(
   return Number(row.count);
 }
 
-/** Those of the sessions that are on a host, in any state. @param ids at least one */
+/** Finds which of these sessions are on a host, in any state. @param ids at least one */
 export async function sessionsOnHost(
   db: Executor,
   hostId: string,
@@ -238,7 +238,7 @@ export async function deleteSessionsOfHost(tx: Tx, hostId: string): Promise<void
   await tx.deleteFrom('sessions').where('host_id', '=', hostId).execute();
 }
 
-/** Sessions and slots of each GPU of these hosts. */
+/** Number of sessions that reserve slots, for each GPU of these hosts. */
 export async function loadLoads(
   db: Executor,
   hostIds: readonly string[],

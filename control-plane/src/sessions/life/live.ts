@@ -151,7 +151,7 @@ export class LiveSessions {
   /**
    * @param monotonicMs time of the observation
    * @param nowMs the same time, epoch ms
-   * @returns whether a value changed that followers of the session see
+   * @returns whether a value changed that the session's event streams show
    */
   observe(session: LiveSession, sample: SessionMetrics, monotonicMs: number, nowMs: number): boolean {
     const before = session.observed;
@@ -180,7 +180,7 @@ export class LiveSessions {
    * Adds seconds of the session's viewer.
    * @param seconds seconds of one post, the oldest first
    * @param isOwn whether the session's own device measured a second
-   * @returns whether a value changed that followers of the session see
+   * @returns whether a value changed that the session's event streams show
    */
   viewed(
     session: LiveSession,
@@ -210,7 +210,7 @@ export class LiveSessions {
   /**
    * Applies a state change of a peer connection. The connection that was connected last counts as the viewer's.
    * @param payload payload of the agent's event webrtc.state_changed
-   * @returns whether a value changed that followers of the session see
+   * @returns whether a value changed that the session's event streams show
    */
   viewerChanged(session: LiveSession, payload: JsonObject, monotonicMs: number): boolean {
     const before = session.observed;

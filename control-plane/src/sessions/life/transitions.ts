@@ -85,7 +85,7 @@ export interface Transitions {
    */
   applyEnd(tx: Tx, row: LifeRow, end: ControlEnd): Promise<Change | null>;
   /**
-   * Updates live sessions, notifies followers, and records failures in the activity log. Call this after the commit.
+   * Updates live sessions, notifies subscribers, and records failures in the activity log. Call this after the commit.
    */
   announce(change: Change): void;
 }
