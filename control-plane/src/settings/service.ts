@@ -24,7 +24,7 @@ export interface SettingsFollower {
 }
 
 export interface Settings {
-  /** Stores the environment's seeds at the first boot. */
+  /** Stores the initial values that the environment variables set, at the first start. */
   seed(): Promise<void>;
   /** The stored settings for administrators. */
   read(): Promise<InstanceSettings>;
@@ -34,7 +34,7 @@ export interface Settings {
    * @throws ApiError validation_failed with the 1-based position of an invalid origin
    */
   update(actor: Caller, patch: SettingsPatch): Promise<InstanceSettings>;
-  /** Adds a follower of changes. Call this while the service is composed. */
+  /** Adds a feature that reacts to changes. Call this while the service is composed. */
   follow(follower: SettingsFollower): void;
   /** Settings, at most 2 s old. */
   current(): Promise<SettingsInForce>;

@@ -40,7 +40,7 @@ export async function updateSettings(
     .executeTakeFirstOrThrow();
 }
 
-/** Stores the environment's seeds, unless an earlier boot has stored them. */
+/** Stores the initial values that the environment variables set, unless an earlier start has stored them. */
 export async function seedSettings(
   db: Executor,
   seed: Pick<InstanceSettingsTable, 'registration_mode' | 'storage_provider'>,

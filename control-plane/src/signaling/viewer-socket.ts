@@ -7,8 +7,8 @@
  * - authorizing: the token is being consumed and its session looked up; frames of the page wait.
  * - greeting: waits for the page's hello.
  * - preparing: the socket has a number, listens to the bus, and reads the session again; frames of the page wait.
- * - open: `ready` was sent; changes of the session follow. When the agent reaches the step "starting encoder", the
- *   socket is attached and frames are relayed.
+ * - open: `ready` was sent; changes of the session are sent to the page. When the agent reaches the step "starting
+ *   encoder", the socket is attached and frames are relayed.
  * - closed: by the page, a limit, a later viewer, the end of the session, or a lost link of the host. Closing does not
  *   end the session or the picture: the agent is notified and keeps the peer connection.
  *

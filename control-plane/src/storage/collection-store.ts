@@ -100,8 +100,8 @@ const usersOf = (states: readonly string[]) => (eb: ExpressionBuilder<Schema, 's
     .limit(1);
 
 /**
- * A session that uses the home, so that it must not be marked; null: none. Lock the home before the call, because
- * launches lock it too.
+ * A session that uses the home, which therefore must not be marked; null: no session uses it. Lock the home before the
+ * call, because launches lock it too.
  */
 export async function findHolder(tx: Tx, homeId: string): Promise<string | null> {
   const row = await tx

@@ -5,7 +5,7 @@ import { beginOfCapture } from './capture-payload.ts';
 /** Maximum captures in a bundle. */
 const LISTED_AT_MOST = 200;
 
-/** Both databases use a partial index only for a condition that repeats its text. */
+/** Both databases use a partial index only if the query repeats the text of its condition. */
 const IS_CAPTURE = sql<boolean>`is_capture = 1`;
 
 export interface StoredCapture {

@@ -77,12 +77,12 @@ export function createTelemetry(platform: Platform, kept?: Partial<KeptLimits>):
       await store(tx, rows);
     },
     async hostSamples(sessionId) {
-      // Write the newest second first, which still waits in memory.
+      // First write the newest second, which still waits in memory.
       await flush();
       return loadHostSamples(database.db, sessionId);
     },
     async verdict(session, asked) {
-      // Write the newest second first, which still waits in memory.
+      // First write the newest second, which still waits in memory.
       await flush();
       const window = windowOf(asked, session.ended_at, clock.nowMs());
       return decideVerdict(await loadFacts(database.db, session, window));

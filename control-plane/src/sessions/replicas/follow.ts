@@ -20,7 +20,7 @@ import { replicaSubjects } from './subjects.ts';
 const MAX_ROWS = 512;
 const RETRY_MS = SECOND_MS;
 
-/** Starts following the other replicas. Close the result before the database. */
+/** Starts applying the changes of the other replicas. Close the result before the database. */
 export function followReplicas(
   platform: Platform,
   deps: {

@@ -40,7 +40,7 @@ export interface ChoiceRequest {
 
 /**
  * Runs the admission checks on the launch profile, from the permission to choose up to the eligibility.
- * @returns profile null: no profile applies, so the app's own numbers are used
+ * @returns profile null: no profile applies, so the app's own size, frame rate and bitrate are used
  */
 export function chooseProfile(
   facts: ChoiceFacts,
@@ -83,8 +83,8 @@ export function chooseProfile(
 }
 
 /**
- * The profile when the request names none: the first that exists of the app's, the person's, the instance's and the
- * recommended one.
+ * The profile when the request names none: the first existing one of these: the app's, the person's, the instance's,
+ * the recommended one.
  */
 function chooseImplicitly(facts: ChoiceFacts, request: ChoiceRequest): string | null {
   const { app, allowList, policy, preference, profiles, client, encoderMpixelS } = facts;

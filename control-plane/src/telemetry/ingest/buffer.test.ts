@@ -13,7 +13,7 @@ const sample = (n: number, metrics = '{}') => ({
   received_at: 0,
 });
 
-/** A buffer whose writes wait for the test, and fail as it says. */
+/** A buffer whose writes wait until the test resolves or rejects them. */
 function opened(more: { full?: boolean } = {}) {
   const clock = new ManualClock();
   const writes: { resolve: () => void; reject: (error: Error) => void }[] = [];

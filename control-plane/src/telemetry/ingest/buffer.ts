@@ -10,12 +10,15 @@ import type { CollectedValues, Collector, PeriodicWriter } from '../../platform/
 import type { Retained } from '../retention/retention.ts';
 import { addRejectedTimes, hostsOfSessions, insertEvents, insertSamples, putClocks } from './ingest-store.ts';
 
-/** Waiting reports and their bytes. Chosen, not measured: 30 s of 500 sessions at a report a second. */
+/**
+ * Maximum waiting reports and their bytes. Chosen, not measured: enough for 500 sessions with one report per second,
+ * for 30 s.
+ */
 const MAX_WAITING = 16_384;
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 /**
- * Share of this room for the viewers of one person, who may post for all their ended sessions at once: an eighth has
- * room for the reports of a thousand viewers.
+ * The viewers of one person get an eighth of this room, because they may post for all ended sessions of the person at
+ * once. An eighth is enough for the reports of a thousand viewers.
  */
 const PERSON_PARTS = 8;
 
@@ -26,7 +29,7 @@ interface Waiting {
   clocks: Map<string, SessionClocksTable>;
   /** By session and cause. */
   rejected: Map<string, SessionRejectedTimesTable>;
-  /** Waiting bytes of viewers, by the person whose sessions they watch. */
+  /** Number and bytes of the waiting reports of viewers, by the person whose sessions they watch. */
   people: Map<string, { count: number; bytes: number }>;
   count: number;
   bytes: number;
@@ -50,8 +53,8 @@ export interface BufferDeps {
 }
 
 /**
- * Collects reports until they are written. Reports are lost when the process is killed, when the write fails, and
- * beyond the bounds.
+ * Collects reports until they are written. Reports are lost when the process is killed, when the write fails, and when
+ * the buffer is full.
  *
  * Owner: the telemetry service.
  */
@@ -67,14 +70,14 @@ export class TelemetryBuffer implements Collector {
     this.#isDue = deps.periodicWriter.register(this);
   }
 
-  /** @param personId whose session it is, of a viewer's report; null: a host's */
+  /** @param personId owner of the session, for a viewer's report; null: a host's report */
   sample(row: SessionSamplesTable, personId: string | null): void {
     if (this.#take(row.metrics.length, personId)) this.#waiting.samples.push(row);
   }
 
   /**
    * @param personId as above
-   * @param isFromHost the host is not known to run the session; the write asks
+   * @param isFromHost from a host that is not known to run the session, so the write checks the session's host
    */
   event(row: SessionTraceEventsTable, personId: string | null, isFromHost: boolean): void {
     if (this.#take(row.payload.length, personId)) this.#waiting.events.push({ row, isFromHost });
@@ -157,6 +160,6 @@ export class TelemetryBuffer implements Collector {
   }
 }
 
-/** Rows by key: two services that write the same rows in different orders would deadlock. */
+/** Rows sorted by key: two transactions that write the same rows in different orders could deadlock. */
 const sorted = <Row>(rows: ReadonlyMap<string, Row>): Row[] =>
   [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);

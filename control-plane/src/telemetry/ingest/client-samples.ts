@@ -9,10 +9,10 @@ import {
 } from '@footlight/protocol/telemetry';
 import { judgeTime, type RejectedTime } from './timestamps.ts';
 
-/** Larger figures are no measurement, and sums of them would not be numbers. */
+/** Larger figures cannot be measurements, and their sum could be Infinity. */
 const MAX_FIGURE = Number.MAX_SAFE_INTEGER;
 
-/** Longest reason that is shown, bytes; players say it in a few words. */
+/** Longest reason that is shown, bytes; reasons of players have only a few words. */
 const MAX_REASON_BYTES = 120;
 
 /** A viewer's report on its playback in one second, which ends at `tsMs`. */
@@ -20,13 +20,13 @@ export interface ViewerSecond {
   /** Milliseconds of the viewer's clock. */
   tsMs: number;
   health: ClientHealth;
-  /** One line in the viewer's words; null: none. */
+  /** One line of text from the viewer; null: no reason. */
   reason: string | null;
-  /** Device that claims to have measured; null: none is named. */
+  /** Key of the device that measured, as the viewer reports it; null: not reported. */
   deviceKey: string | null;
 }
 
-/** Items whose time is taken, and the others with the guess at their times. */
+/** Items whose time is accepted, and the times of the other items with their probable cause. */
 export interface Sorted<Item> {
   taken: Item[];
   rejected: { ts: number; cause: RejectedTime }[];
@@ -92,7 +92,7 @@ export function viewerSeconds(samples: readonly ClientSample[]): ViewerSecond[] 
 }
 
 function lineOf(text: string): string | null {
-  // Cut first: a post may have 32 KiB of it.
+  // Cut first, because a post may contain 32 KiB of text.
   const line = stripControls(cutUtf8(text, MAX_REASON_BYTES)).replace(/\s+/g, ' ').trim();
   return line === '' ? null : line;
 }

@@ -43,7 +43,7 @@ describeSqlite('a viewer that floods', (databases) => {
     }
     expect(process.memoryUsage().rss - warm).toBeLessThan(128 * MIB);
 
-    // The bursts, and one in two seconds.
+    // Each of the two routes accepts a burst of 10 posts, and then one post every two seconds.
     expect(statuses[202]).toBeLessThanOrEqual(2 * (10 + POSTS / AT_ONCE / 2));
     expect(Object.keys(statuses).sort()).toEqual(['202', '429']);
     const { db } = app.plane.platform.database;

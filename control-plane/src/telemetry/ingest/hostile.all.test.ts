@@ -37,7 +37,7 @@ describeDatabases('hostile telemetry changes nothing but a counter', (databases)
   const stats = (item: string) => `{"samples":[${item}]}`;
   const sample = (metrics: string) => stats(`{"ts_unix_ms":${now()},"metrics":${metrics}}`);
 
-  // First, because the link ends once the clock has passed 20 s without a heartbeat.
+  // These tests run first, because the link ends once the clock has passed 20 s without a heartbeat.
   test.each<[what: string, session: () => string, metrics: string]>([
     ['more than 4 KiB', () => id, `{"text":"${'x'.repeat(4_096)}"}`],
     ['figures that nest 70 deep', () => id, `{"fps":${deep(70)}}`],

@@ -7,10 +7,10 @@ import type {
   SessionTraceEventsTable,
 } from '../../platform/database/tables/telemetry.ts';
 
-/** Keeps the values of a statement far below the bound of SQLite. */
+/** Keeps the number of values in a statement far below SQLite's limit. */
 const ROWS_PER_STATEMENT = 256;
 
-/** Stores samples; a session's known source and millisecond changes nothing. */
+/** Stores samples. A sample with the session, source and millisecond of a stored sample is ignored. */
 export async function insertSamples(tx: Tx, rows: readonly SessionSamplesTable[]): Promise<void> {
   for (const part of parts(rows))
     await tx
@@ -20,7 +20,7 @@ export async function insertSamples(tx: Tx, rows: readonly SessionSamplesTable[]
       .execute();
 }
 
-/** Stores events; a known number changes nothing. */
+/** Stores events. An event with the host, boot and number of a stored event is ignored. */
 export async function insertEvents(tx: Tx, rows: readonly SessionTraceEventsTable[]): Promise<void> {
   for (const part of parts(rows))
     await tx
@@ -37,7 +37,7 @@ function parts<Row>(rows: readonly Row[]): Row[][] {
   return result;
 }
 
-/** Stores the newest clock of each session. @param rows one for a session, sorted by id */
+/** Stores the newest clock of each session. @param rows at most one per session, sorted by id */
 export async function putClocks(tx: Tx, rows: readonly SessionClocksTable[]): Promise<void> {
   for (const part of parts(rows)) await putClocksAtOnce(tx, part);
 }
@@ -56,7 +56,7 @@ async function putClocksAtOnce(tx: Tx, rows: readonly SessionClocksTable[]): Pro
     .execute();
 }
 
-/** Adds to the counts. @param rows one for a session and cause, sorted by both */
+/** Adds to the counts. @param rows at most one per session and cause, sorted by both */
 export async function addRejectedTimes(tx: Tx, rows: readonly SessionRejectedTimesTable[]): Promise<void> {
   for (const part of parts(rows)) await addRejectedTimesAtOnce(tx, part);
 }

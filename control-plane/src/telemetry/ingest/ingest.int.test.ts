@@ -321,7 +321,7 @@ describeDatabases('reports of viewers and hosts', (databases) => {
       await send(UNKNOWN_ID);
       await world.call(world.people.admin, 'DELETE', `/v1/sessions/${id}`);
       await world.until(id, 'stopped');
-      // The end is stored a moment before the process handles it, and confirmed after that.
+      // The end is stored, then the process handles it, then it is confirmed.
       await eventually(() => (agent.unseen === 0 ? true : undefined), 'the end is confirmed');
       await send(id);
       expect(await samplesOf(id)).toEqual([]);
@@ -352,7 +352,7 @@ describeDatabases('reports of viewers and hosts', (databases) => {
           payload: { n: 1 },
         });
       const ofOther = await world.runsOn(other, world.people.alice, appId);
-      // The last of each host, so that the others have been read when it is there.
+      // Each host sends the event of its own session last. When it is stored, the host's other events have been read.
       for (const id of [known, unknown, ofOther]) event(id, other);
       for (const id of [ofOther, known, unknown]) event(id);
       for (const id of [ofOther, unknown])

@@ -17,13 +17,16 @@ import {
 import type { RejectedTime } from './timestamps.ts';
 
 /**
- * Samples of a session from its host: one in a heartbeat interval, one a second in a bench, and after a reconnect the
- * newest 24 at once.
+ * Limit on the samples of a session from its host: it sends one per heartbeat interval, one per second in a bench, and
+ * the newest 24 at once after a reconnect.
  */
 const HOST_SAMPLES = { capacity: 32, refillEveryMs: 500 };
-/** Lossy events of a session from its host: a media worker may pass on 10 a second, and 256 wait for a reconnect. */
+/**
+ * Limit on the lossy events of a session from its host: a media worker may pass on 10 per second, and up to 256 wait
+ * for a reconnect.
+ */
 const HOST_EVENTS = { capacity: 512, refillEveryMs: 100 };
-/** The same for a host's sessions that are not known to run there, together. */
+/** Limit on the lossy events of all sessions together that are not known to run on the host. */
 const UNKNOWN_EVENTS = { capacity: 64, refillEveryMs: 100 };
 /** Longest stored sample of a host, bytes of JSON: the known keys take 1,600. Larger ones are dropped. */
 const MAX_HOST_SAMPLE_BYTES = 4_096;
@@ -35,17 +38,17 @@ export interface ReportedSession {
   readonly host_id: string | null;
 }
 
-/** The part of a post that is about its session now. */
+/** The part of a post that describes the present state of its session. */
 export interface ViewerReport {
   /** The newest stored sample; null: none. */
   sample: { source: 'browser' | 'native'; ts_unix_ms: number; metrics: ClientMetrics } | null;
-  /** MIME types of the codecs that it decodes, the newest first. */
+  /** MIME types of the codecs that the viewer decodes, the newest first. */
   codecs: readonly string[];
-  /** Its playback health, the oldest second first. */
+  /** The viewer's playback health, the oldest second first. */
   seconds: readonly ViewerSecond[];
 }
 
-/** A picture that a viewer saw. sinceLaunchMs: since the booking, as the viewer reports it; null: not reported. */
+/** A picture that a viewer saw. sinceLaunchMs: time since the booking, as the viewer reports it; null: not reported. */
 export interface FirstPicture {
   sinceLaunchMs: number | null;
 }
@@ -60,7 +63,7 @@ export interface Ingest {
   hostSample(hostId: string, metrics: SessionMetrics): void;
   /**
    * An event of the lossy lane.
-   * @param isOwn whether the host is known to run the session; otherwise the database is asked
+   * @param isOwn whether the host is known to run the session; otherwise the database is checked
    */
   hostEvent(hostId: string, event: SessionTraceEvent, isOwn: boolean): void;
 }
@@ -69,7 +72,7 @@ export function createIngest({ clock, random }: Platform, buffer: TelemetryBuffe
   const samplesOfHosts = createTokenBuckets(HOST_SAMPLES, clock);
   const eventsOfHosts = createTokenBuckets(HOST_EVENTS, clock);
   const unknownEvents = createTokenBuckets(UNKNOWN_EVENTS, clock);
-  /** Identifies events without a number of an agent. */
+  /** Identifies events that have no number from an agent. */
   const processId = random.uuid();
   let seq = 0;
 

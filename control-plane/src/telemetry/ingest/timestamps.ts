@@ -4,9 +4,12 @@
  */
 import { DAY_MS } from '@footlight/platform';
 
-/** Distance from the server's clock up to which a time is taken (ms, included). */
+/** Maximum distance of an accepted time from the server's clock, ms. */
 export const MAX_TIME_DISTANCE_MS = DAY_MS;
-/** A time in another unit is recognised this far from the server's clock, because the clock may be wrong as well. */
+/**
+ * A time in another unit is recognised up to this distance from the server's clock, because the viewer's clock may be
+ * wrong as well.
+ */
 const SAME_EPOCH_MS = 10 * 365 * DAY_MS;
 /** Longest age of a page. Chosen, not measured: browsers are restarted for updates long before. */
 const LONGEST_PAGE_MS = 365 * DAY_MS;
@@ -23,7 +26,7 @@ export type RejectedTime = (typeof REJECTED_TIMES)[number];
 
 /**
  * @param ts whole number, meant as epoch ms
- * @returns null: the time is taken; otherwise the guess at what it is
+ * @returns null: the time is accepted; otherwise its probable unit or cause
  */
 export function judgeTime(ts: number, nowMs: number): RejectedTime | null {
   if (Math.abs(ts - nowMs) <= MAX_TIME_DISTANCE_MS) return null;

@@ -20,9 +20,9 @@ export interface Retention {
 
 /**
  * - all: also captures
- * - rolled: what came before the rolling window
+ * - rolled: reports from before the rolling window
  * - reports: everything but captures
- * - none: the session has ended, and what was left then is kept
+ * - none: no report, because the reports of the ended session are still kept
  */
 export type Expired = 'all' | 'rolled' | 'reports' | 'none';
 

@@ -46,7 +46,7 @@ const BEATS = { name: 'client.present_beat_fraction', estimator: 'max', unit: 'f
 const NOT_ASSESSABLE = 'not assessable while hidden';
 const NO_SAMPLES = 'no samples';
 
-/** The conditions of every verdict with a rule, each list is in the order in which its conditions are shown. */
+/** The conditions of every verdict with a rule, in the order in which they are shown. */
 export function conditionsOf(limits: Thresholds): Record<RuledVerdict, readonly Condition[]> {
   const tests = (measure: Measure, op: Condition['op'], threshold: number): Condition => {
     return { ...measure, op, threshold, decides: true };

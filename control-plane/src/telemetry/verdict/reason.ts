@@ -30,8 +30,8 @@ interface Remark {
 }
 
 /**
- * The faults among the events of a window. They do not decide the verdict, because a fault may be its cause or
- * unrelated to it.
+ * The faults among the events of a window. They do not decide the verdict, because a fault may have caused the problem
+ * or be unrelated to it.
  */
 export function remarksOn(events: readonly TraceEventFacts[]): Remark[] {
   return FAULTS.flatMap(({ type, counts, says }) => {
