@@ -6,7 +6,7 @@ import https from 'node:https';
 /** Time limit of a call, because measuring a cell takes up to 120 s. */
 const ANSWER_LIMIT_MS = 180_000;
 
-/** Thrown if the answer is not a success; the message is the service's sentence. */
+/** Thrown if the answer is not a success; the message comes from the service. */
 export class Refused extends Error {
   /**
    * @param {number} status

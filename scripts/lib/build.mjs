@@ -31,8 +31,8 @@ const OUTSIDE = [
 ];
 
 /**
- * Modules that dockerode loads for engines behind SSH and for BuildKit, which the agent does not use: these are native
- * parts, and two versions of one package. Each is replaced by a module of Node that is loaded but never called.
+ * Modules that dockerode loads for engines behind SSH and for BuildKit, which the agent does not use: they include
+ * native parts and two versions of one package. Each is replaced by a module of Node that is loaded but never called.
  */
 const UNUSED = {
   ssh2: 'node:util',

@@ -1,8 +1,8 @@
 // Finds leftovers of a test run: files, processes and other objects that exist after the run but not before it. Other
 // programs may start and end at the same time, for example another run, or a Footlight that this user tries out. So a
-// run has its own temporary folders, in which every file counts, and its processes carry the id of the run. In other
-// places, only files and processes of the users count that tests give to sessions. Listening sockets and audio servers
-// are not checked, because they end with their processes.
+// run has its own temporary folders, in which every file counts, and its processes have the id of the run in their
+// environment. In other places, only files and processes of test users (the users of the tests' sessions) count.
+// Listening sockets and audio servers are not checked, because they end with their processes.
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -26,7 +26,7 @@ const STAYS = /^(node-compile-cache|tsx-\d+|v8-compile-cache.*)$/;
 /** Every process of a session has this variable, but other processes of the program that started the agent do not. */
 const SESSION_VARIABLE = 'FOOTLIGHT_SESSION=';
 
-/** Whether tests give this user to sessions. The users of real hosts are 70000 to 70255. @param {number} uid */
+/** Whether tests run sessions as this user. The users of real hosts are 70000 to 70255. @param {number} uid */
 const isTestUser = (uid) => uid >= 71_000 && uid < 80_000;
 
 /** @param {string} dir */
@@ -129,7 +129,7 @@ function controlGroups() {
 export const nameTag = (runId) => runId.slice(0, 8);
 
 /**
- * @param {string} runId  value of FOOTLIGHT_TEST_RUN, which every process of the run carries
+ * @param {string} runId value of FOOTLIGHT_TEST_RUN, which every process of the run has in its environment
  * @param {readonly string[]} ownFolders the temporary folders of the run (TMPDIR), in which every file counts
  * @returns {Record<string, string[]>} the objects, by kind
  */

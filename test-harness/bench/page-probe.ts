@@ -37,8 +37,8 @@ declare global {
 }
 
 /**
- * Watches a page's video from inside, the same for every sender: the two fields of the Diagnostics picture are read
- * back in each decoded frame. Must be installed before the page loads.
+ * Watches a page's video with code in the page, in the same way for every sender: the two fields of the Diagnostics
+ * picture are read back in each decoded frame. Must be installed before the page loads.
  */
 export async function installProbe(page: Page): Promise<void> {
   // The loader that runs these files wraps named functions in a call that only exists in Node.

@@ -32,7 +32,7 @@ export async function showsBars(page: Page): Promise<void> {
   });
 }
 
-/** The pointer rests at the edge. */
+/** Moves the pointer to the top edge, which shows the bar. */
 export async function revealBar(page: Page): Promise<void> {
   await page.mouse.move(640, 300);
   await page.mouse.move(640, 1);

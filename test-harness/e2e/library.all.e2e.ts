@@ -6,7 +6,7 @@ import { type OwnStack, PersonSessions } from '../src/stack/sessions.ts';
 
 const SCAN_LIMIT_MS = 60_000;
 
-/** Discovery through the real agent and the real control plane: a home with manifests, its tiles, and their end. */
+/** Discovery through the real agent and the real control plane: a home with manifests, its tiles, and their removal. */
 let own: OwnStack;
 let providerId: string;
 let home: string;

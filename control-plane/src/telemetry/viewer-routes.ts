@@ -2,9 +2,12 @@ import type { Caller } from '../platform/http/message/contract.ts';
 import type { Server } from '../platform/http/server.ts';
 import type { Ingest, ReportedSession, ViewerReport } from './ingest/ingest.ts';
 
-/** The sessions feature, for reports of viewers. */
+/** The part of the sessions feature that these routes use. */
 export interface WatchedSessions<Session extends ReportedSession> {
-  /** Opens the gate of one endpoint, with its own rate. The gate throws ApiError 403, 404, 429. */
+  /**
+   * Creates the gate of one endpoint, which checks the access and has its own rate limit. The gate throws ApiError 403,
+   * 404, 429.
+   */
   openGate(): (caller: Caller, id: string) => Promise<Session>;
   /** A viewer's samples were collected. */
   reported(caller: Caller, session: Session, report: ViewerReport): Promise<void>;

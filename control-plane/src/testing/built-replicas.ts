@@ -34,13 +34,13 @@ interface BuiltReplica {
 export interface FleetSize {
   hosts: number;
   sessionsPerHost: number;
-  /** Whether HAProxy, configured as in deploy/, forwards to the replicas instead of a relay. */
+  /** Whether HAProxy, configured as in deploy/, replaces the relay in front of the replicas. */
   behindHaproxy?: boolean;
 }
 
 /**
  * Three built control planes on a Postgres with a standby and on a cluster of two NATS servers, with hosts that
- * reconnect by themselves and sessions that must survive. The first two replicas use the first NATS server, the third
+ * reconnect automatically and sessions that must survive. The first two replicas use the first NATS server, the third
  * one the second.
  */
 export class BuiltReplicas {
@@ -88,7 +88,7 @@ export class BuiltReplicas {
   async #start(): Promise<void> {
     this.#ends.push(() => rmSync(this.#folder, { recursive: true, force: true }));
     this.database = await harness.startPostgresPair();
-    // `stop` throws with the statements of each deadlock.
+    // If there were deadlocks, `stop` throws with their statements.
     this.#ends.push(() => this.database.primary.stop());
     this.#ends.push(() => this.database.standby.stop());
     const url = new URL((await this.database.primary.createDatabase()).url);

@@ -1,5 +1,5 @@
-// Loaded before the service: its deadlines and ages pass FOOTLIGHT_TIME_SPEED times as fast, so that two
-// seconds in which a test stops the process count as a minute. The wall clock is not changed.
+// Makes the deadlines and ages of the service pass FOOTLIGHT_TIME_SPEED times as fast, so that two seconds in which a
+// test stops the process count as a minute. The wall clock is not changed. Must be loaded before the service.
 const speed = Number(process.env.FOOTLIGHT_TIME_SPEED);
 const { setTimeout, setInterval, performance } = globalThis;
 const now = performance.now.bind(performance);

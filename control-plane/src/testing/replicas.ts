@@ -107,7 +107,7 @@ export async function startReplicas(
   for (const replica of each) replica.plane.platform.bus.respond(settles, keyOf(replica), async () => ({}));
   const ask = ({ from, to }: (typeof pairs)[number]) =>
     from.plane.platform.bus.request(settles, keyOf(to), {}, 1_000);
-  // `expect.poll` is for tests alone, and most worlds are opened before them.
+  // `expect.poll` works only in tests, and most worlds are opened before the tests.
   for (const pair of pairs) await vi.waitFor(async () => expect((await ask(pair)).kind).toBe('reply'));
   async function settled(): Promise<void> {
     for (let round = 0; round < ROUNDS; round += 1) {

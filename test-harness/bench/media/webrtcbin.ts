@@ -16,7 +16,8 @@ const PAGE = `<!doctype html><meta charset="utf-8"><title>peer</title>
 <video autoplay muted playsinline></video>`;
 
 /**
- * Shows GStreamer's webrtcbin, sending this display, in an otherwise empty page; pointer presses are sent back to it.
+ * Opens an otherwise empty page that shows this display, sent by GStreamer's webrtcbin. Pointer presses are sent back
+ * to it.
  */
 export async function startWebrtcbin(
   browser: Browser,

@@ -25,7 +25,7 @@ export interface ReportersFigures {
   others: number[];
 }
 
-/** A page posts every five seconds its measurements of each second; an agent measures every five seconds. */
+/** Every five seconds, a page posts its measurements of each second, and an agent sends one measurement. */
 const PERIOD_MS = 5_000;
 const VIEWER_SAMPLES = 5;
 /** A page posts its clock once a minute. */

@@ -170,7 +170,7 @@ describe('an administrator', () => {
     await page.locator('form').filter({ has: field }).locator('button[type=submit]').click();
   }
 
-  /** Checks that the field has the focus, is in view, and names its message as its description. */
+  /** Checks that the field has the focus, is in view, and refers to its error message by `aria-describedby`. */
   async function expectTold(field: Locator, words = /./): Promise<void> {
     const told = () =>
       field.evaluate((node) => {

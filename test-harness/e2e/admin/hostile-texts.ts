@@ -24,7 +24,7 @@ export async function hostileHost(url: string, token: string): Promise<FakeAgent
         cpu_model: PAYLOAD,
         storage: [{ label: SHORT_PAYLOAD, path: `/${PAYLOAD}`, total_mb: 9_000, available_mb: 8_000 }],
       },
-      // The page names a software encoder itself, so its model would not be shown.
+      // For a software encoder the page shows a name of its own instead of the model.
       gpus: capacity.gpus.map((gpu) => ({
         ...{ ...gpu, vendor: 'nvidia' as const },
         ...{ model: PAYLOAD, render_node: PAYLOAD },
@@ -67,7 +67,7 @@ export const HOST_PARTS = {
   'GPUs and encoders': 2,
   // Check, status, summary and remedy.
   Readiness: 2,
-  // The settings in effect.
+  // The effective settings.
   Settings: 2,
   // Display, sound and device.
   'Display beside the host': 2,

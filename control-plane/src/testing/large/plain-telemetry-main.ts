@@ -18,7 +18,7 @@ interface Reporting {
   hostId: string;
 }
 type Job =
-  /** Inserts the samples of these sessions: per five seconds five samples of a viewer and one of the host. */
+  /** Inserts the samples of these sessions: for each five seconds, five samples of a viewer and one of the host. */
   | { kind: 'insert'; sessions: Reporting[]; seconds: number }
   /** Inserts the same samples for the hours before a time, all at once. */
   | { kind: 'fill'; sessions: Reporting[]; hours: number; untilMs: number }
