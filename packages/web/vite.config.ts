@@ -52,7 +52,7 @@ export default defineConfig({
         entryFileNames: (chunk) => `${folderOf(chunk)}[name]-[hash].js`,
         chunkFileNames: (chunk) =>
           isPlayer(chunk.facadeModuleId) ? 'assets/player-[hash].js' : `${folderOf(chunk)}[name]-[hash].js`,
-        // Style files carry the name of the chunk they belong to; every admin chunk's name starts with "admin".
+        // A style file has the name of its chunk; the name of every admin chunk starts with "admin".
         assetFileNames: (asset) =>
           asset.names.some((name) => name.startsWith('admin'))
             ? 'admin/assets/[name]-[hash][extname]'

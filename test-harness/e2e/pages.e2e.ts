@@ -330,7 +330,7 @@ async function shiftOf(page: Page): Promise<number> {
 /** Number of pixels by which the page is wider than its window. */
 function overflow(page: Page): Promise<number> {
   return page.evaluate(async () => {
-    // Components that follow the width by script render once more.
+    // Components that compute their size from the width by a script render once more.
     for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
     return document.documentElement.scrollWidth - document.documentElement.clientWidth;
   });

@@ -15,7 +15,7 @@ import { type Stack, startStack } from '../src/stack/stack.ts';
 
 /**
  * The Diagnostics picture begins with these bars, in its upper third. In a file, Chromium shows them with a deviation
- * of up to 22; the matrix of standard definition would take 39 from green.
+ * of up to 22; with the colour matrix of standard definition, green would be 39 too low.
  */
 const BARS: Rgb[] = [
   [255, 255, 255],

@@ -168,7 +168,7 @@ describe.runIf(process.getuid?.() === 0)('a hostile viewer and a hostile app at 
       },
       messages.map((message) => JSON.stringify(message)),
     );
-  /** Bytes of a put, in frames. */
+  /** Sends the bytes of an upload, in frames. */
   const sendBytes = (transfer: number, bytes: number) =>
     page.evaluate(
       async ([number, total]) => {

@@ -50,8 +50,7 @@ export function passwordProblem(password: string, owner: { username: string; ema
 }
 
 /**
- * The server's reason against a new password that the page accepted, because the server has a longer list of common
- * passwords.
+ * Why the server refused a new password that the page accepted; the server has a longer list of common passwords.
  * @param error a refusal; null: no refusal
  * @returns text for the field; null: the refusal is not about the password
  */

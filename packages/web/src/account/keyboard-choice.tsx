@@ -8,7 +8,7 @@ import { t } from '../i18n/translate.ts';
 import { keepLayout, keptLayout } from '../keyboard/kept-layout.ts';
 import { LAYOUTS, namedLayouts, offered } from '../keyboard/layouts.ts';
 
-/** Value of the choice to follow the layout that the browser reports. */
+/** Value of the choice that uses the layout that the browser reports. */
 const DETECTED = '';
 
 /** The layout of this device's keyboard, which sessions use. */

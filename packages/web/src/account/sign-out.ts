@@ -2,8 +2,8 @@ import { forgetLogin } from '../api/auth-store.ts';
 import { call } from '../api/client.ts';
 
 /**
- * Signs out here and on the server. The page forgets the token even without an answer, because a person who signs out
- * on a shared machine must be out; the token then expires.
+ * Signs out here and on the server. The page removes the token even if the server does not answer, because a person who
+ * signs out on a shared machine must be signed out. The token itself then stays valid until it expires.
  */
 export async function signOut(): Promise<void> {
   await call('auth.logout', {}).catch(() => {});

@@ -30,7 +30,7 @@ export function readToken(): string | null {
   return localStorage.getItem(TOKEN);
 }
 
-/** Stores a login answer; other tabs follow by the storage event. */
+/** Stores a login answer; other tabs get the change by the storage event. */
 export function saveLogin(answer: LoginAnswer): void {
   localStorage.setItem(TOKEN, answer.access_token);
   if (answer.expires_at === undefined) localStorage.removeItem(EXPIRES);
@@ -45,14 +45,14 @@ export function saveUser({ id, email, username, role }: SignedInUser): void {
   notify();
 }
 
-/** Forgets token and person. Keeps the device key, because it identifies the browser. */
+/** Removes token and person. The device key stays, because it identifies the browser. */
 export function forgetLogin(): void {
   for (const key of [TOKEN, EXPIRES, USER]) localStorage.removeItem(key);
   notify();
 }
 
 /**
- * Forgets a login that the server no longer accepts. The login page of this tab shows a message until the next login.
+ * Removes a login that the server no longer accepts. The login page of this tab shows a message until the next login.
  */
 export function forgetRefusedLogin(): void {
   sessionStorage.setItem(REFUSED, '1');

@@ -80,8 +80,8 @@ export function onSignedOut(callback: () => void): void {
 const READ_LIMIT_MS = 20_000;
 
 /**
- * Calls one operation and returns its success body (undefined: empty). A 401 on an operation that needs a token forgets
- * the login. Throws ApiFailure for every refusal, and for a read that takes READ_LIMIT_MS.
+ * Calls one operation and returns its success body (undefined: empty). A 401 on an operation that needs a token removes
+ * the stored login. Throws ApiFailure for every refusal, and for a read that takes READ_LIMIT_MS.
  */
 export async function call<Id extends OperationId>(id: Id, input: CallInput<Id>): Promise<Success<Id>> {
   if (addresses[id]?.method !== undefined) return readAnswer(id, input);

@@ -54,9 +54,9 @@ export class EventParser {
 }
 
 /**
- * Follows one session until it ends or the signal aborts. Uses fetch, because EventSource cannot send the bearer
- * header. A broken stream is reopened with backoff and jitter. Each new stream starts with a snapshot, so no change is
- * missed.
+ * Reads the changes of one session until it ends or the signal aborts. Uses fetch, because EventSource cannot send the
+ * bearer header. A broken stream is reopened with backoff and jitter. Each new stream starts with a snapshot, so no
+ * change is missed.
  * @param onSession called with every record, the first one at once
  * @param onLink called with false when the stream breaks, with true when it is restored
  * @returns when the session has ended or the signal aborted

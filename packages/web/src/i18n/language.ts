@@ -9,7 +9,7 @@ export const LANGUAGES = [
 
 export type Language = (typeof LANGUAGES)[number]['code'];
 
-/** The person's choice; `auto` follows the browser. */
+/** The person's choice; `auto`: the language of the browser. */
 export type LanguageChoice = Language | 'auto';
 
 /** Loads the translation tables of one area of the web app. Each table is a separate file. */

@@ -4,7 +4,7 @@ const MAX_KEPT = 8;
 const SAFETY_MS = 5_000;
 const tickets = new Map<string, Signaling>();
 
-/** Keeps the signaling token of a launch, so that the first connection needs no second request. */
+/** Stores the signaling token of a launch, so that the first connection needs no second request. */
 export function keepTicket(sessionId: string, ticket: Signaling): void {
   tickets.set(sessionId, ticket);
   for (const oldest of tickets.keys()) {
@@ -13,7 +13,7 @@ export function keepTicket(sessionId: string, ticket: Signaling): void {
   }
 }
 
-/** Returns the kept token once; undefined: no token is kept, or it expires soon. */
+/** Returns the stored token once; undefined: no token is stored, or it expires soon. */
 export function takeTicket(sessionId: string, nowMs: number): Signaling | undefined {
   const ticket = tickets.get(sessionId);
   tickets.delete(sessionId);

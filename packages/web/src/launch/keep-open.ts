@@ -11,7 +11,7 @@ const CONNECT_LIMIT_MS = 15_000;
 
 /**
  * Extends the time of a session that has no viewer. The page connects as a viewer for a moment, which restarts the
- * host's idle time-out, because only viewers count. The received picture is kept for the session's card.
+ * host's idle time-out, because only viewers count. The received picture is stored for the session's card.
  */
 export function useKeepOpen(sessionId: string) {
   const queryClient = useQueryClient();

@@ -1,5 +1,5 @@
 /**
- * Limit of kept pictures: the last shown picture of each session, for its card in the library. Pictures are kept only
+ * Largest number of stored pictures: the last shown picture of each session, for its card in the library. They are only
  * in memory, because they are private.
  */
 const MAX_KEPT = 8;
@@ -8,7 +8,7 @@ const WIDTH_PX = 480;
 const JPEG_QUALITY = 0.7;
 const kept = new Map<string, string>();
 
-/** Keeps the current picture of a video for its session. Before the first frame it keeps nothing. */
+/** Stores the current picture of a video for its session. Before the first frame it stores nothing. */
 export function keepPicture(sessionId: string, video: HTMLVideoElement): void {
   if (video.videoWidth === 0 || video.readyState < HTMLMediaElement.HAVE_CURRENT_DATA) return;
   const canvas = document.createElement('canvas');
@@ -25,7 +25,7 @@ export function keepPicture(sessionId: string, video: HTMLVideoElement): void {
   }
 }
 
-/** The last kept picture of a session as a data URL, or null. */
+/** The last stored picture of a session as a data URL, or null. */
 export function lastPicture(sessionId: string): string | null {
   return kept.get(sessionId) ?? null;
 }

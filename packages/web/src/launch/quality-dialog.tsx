@@ -22,7 +22,7 @@ export default function QualityDialog(props: {
   title: string;
   /** label of the button */
   action: string;
-  /** launch profile that is chosen first; null: no preference */
+  /** launch profile that is selected when the dialog opens; null: no preference */
   current: string | null;
   pending: boolean;
   error: unknown;
@@ -46,7 +46,7 @@ export default function QualityDialog(props: {
     offer.data && preference.data
       ? choicesOf(offer.data, preference.data.default_profile_id ?? preference.data.global_default_profile_id)
       : null;
-  // The server lets administrators choose even then.
+  // The server lets administrators choose even if an app or the policy decides the quality.
   const isBound = useUser()?.role !== 'admin';
   const isForced = isBound && app.profile_policy === 'force';
   const decided = isForced || (isBound && preference.data?.user_overrides_allowed === false);

@@ -15,7 +15,7 @@ export interface LaunchView {
   /** Whether the app's own picture is shown. It stays shown during a swap, and ends with the stream. */
   shown: boolean;
   /**
-   * Usual time of this launch (ms); null: not known. Keeps its value once the picture is shown, because the usual time
+   * Usual time of this launch (ms); null: not known. Does not change after the picture is shown, because the usual time
    * then includes this launch.
    */
   usualMs: number | null;

@@ -18,7 +18,7 @@ import { loadPlayer, type Player } from '../launch/player.ts';
 
 /** Time limit of a post: twice the interval of posts. Chosen, not measured. */
 const POST_LIMIT_MS = 10_000;
-/** Number of seconds that are kept, which is the width of the graphs in the statistics. */
+/** Number of stored seconds, which is the width of the graphs in the statistics. */
 const KEPT_SECONDS = 60;
 
 /** State of the stream for the page. */

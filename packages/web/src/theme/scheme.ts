@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** The person's choice; `auto` follows the system. */
+/** The person's choice; `auto`: the scheme of the system. */
 export type SchemeChoice = 'auto' | 'dark' | 'light';
 
 const STORAGE_KEY = 'footlight.scheme';
@@ -17,7 +17,7 @@ export function readSchemeChoice(): SchemeChoice {
   }
 }
 
-/** The current scheme; `auto` follows the system's preference. */
+/** The current scheme; for `auto` the system's preference. */
 export function resolveScheme(): 'dark' | 'light' {
   const choice = readSchemeChoice();
   if (choice !== 'auto') return choice;

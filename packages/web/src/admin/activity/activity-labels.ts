@@ -69,7 +69,7 @@ const WORDS: Readonly<Record<ActivityAction, string>> = {
 export const actionLabel = (action: string): string =>
   Object.hasOwn(WORDS, action) ? WORDS[action as ActivityAction] : action;
 
-/** The details of an action that tell most; ids are omitted. */
+/** The most useful details of an action; ids are omitted. */
 export function detailLabel({ details }: Pick<ActivityEntry, 'details'>): string {
   if (typeof details.failure_code === 'string') return failureLabel(details.failure_code);
   if (typeof details.state_detail === 'string') return capital(details.state_detail);

@@ -16,7 +16,7 @@ import { CsvButton } from './csv-button.tsx';
 import { nameOfThing, pickThings } from './thing-lookup.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** No automatic refresh: a log is read, not watched. */
+/** Refresh interval. It is long, because people read a log and do not watch it live. */
 const REFRESH_MS = 15_000;
 const ABOUT = [
   { value: '', label: 'About everything' },

@@ -53,7 +53,8 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
             ...otherRules,
             args: argsRule,
             home_container_path: homeRule,
-            // The stored value may contain line breaks, which lines cannot express, so an unchanged field is accepted.
+            // A stored value may contain a line break, which the field cannot express, so an unchanged field is
+            // accepted.
             env: (value) => (value === initial.env ? null : envRule(value)),
           },
   });

@@ -4,7 +4,7 @@ import type { Tone } from '../../components/state-chip.tsx';
 
 type JudgedVerdict = Pick<SessionVerdict, 'verdict' | 'falsifiers'>;
 
-/** Remark of the service for a value that a hidden page falsifies. */
+/** Note of the service on a value that means nothing while the page is hidden. */
 const NOT_ASSESSABLE = 'not assessable while hidden';
 
 /** The conditions that the rule of each verdict tests (docs/troubleshooting.md, "Verdicts"): series and estimator. */
@@ -82,7 +82,10 @@ export function verdictLabel({ verdict, falsifiers }: JudgedVerdict): VerdictTex
   return isMixed ? NO_SINGLE_LIMIT : TEXTS[verdict as VerdictName];
 }
 
-/** A text for an administrator: whether a condition holds. A value that cannot be judged neither holds nor fails. */
+/**
+ * A text for an administrator: whether a condition holds. If the value cannot be judged, the condition neither holds
+ * nor fails.
+ */
 export function conditionResult({ holds, value, note }: Falsifier): { tone: Tone; label: string } {
   if (holds) return { tone: 'success', label: 'Holds' };
   if (note === NOT_ASSESSABLE) return { tone: 'neutral', label: 'Not assessed' };

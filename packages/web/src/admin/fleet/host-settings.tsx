@@ -34,7 +34,7 @@ import {
 /** Refresh interval: agents report every 5 s. */
 const REFRESH_MS = 5_000;
 
-/** Settings of a host: overrides, values in force, changes. */
+/** Settings of a host: overrides, values in use, changes. */
 export function HostSettingsSection({ host, sessions }: { host: Host; sessions: readonly AdminSession[] }) {
   const catalog = useQuery({
     queryKey: adminKeys.configCatalog,

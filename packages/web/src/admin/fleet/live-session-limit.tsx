@@ -1,7 +1,7 @@
 import styles from '../frame/admin-pages.module.css';
 import { MAX_LIVE_SESSIONS, type useActiveSessions } from './use-fleet.ts';
 
-/** Says that a page shows only a part of the live sessions; nothing where it shows all. */
+/** Says that a page shows only a part of the live sessions; empty if the page shows all. */
 export function LiveSessionLimit({ sessions }: { sessions: ReturnType<typeof useActiveSessions> }) {
   if (sessions.data?.next_cursor == null) return null;
   return (

@@ -38,7 +38,7 @@ export function useGpus(hosts: readonly Host[]): ReadonlyMap<string, Gpu[] | und
   });
 }
 
-/** Most live sessions that are read at once. */
+/** Largest number of live sessions that are read at once. */
 export const MAX_LIVE_SESSIONS = 200;
 
 /** The newest live sessions for administrators, refreshed while the page is visible. */

@@ -39,7 +39,7 @@ export function SessionBar(props: {
   view: StreamView;
   microphone: boolean;
   shown: boolean;
-  /** number of times that keys or a pad requested the bar since it is shown */
+  /** number of times that keys or a pad requested the bar since it was shown */
   focusAsked: number;
   place: BarPlace;
   quality: Quality | undefined;

@@ -16,7 +16,7 @@ const COMBINATIONS = [
   { label: 'Escape', codes: ['Escape'] },
   { label: 'Meta', codes: ['MetaLeft'] },
 ];
-/** Value of the choice that follows the layout that the browser reports. */
+/** Value of the choice that uses the layout that the browser reports. */
 const DETECTED = '';
 
 /**

@@ -31,8 +31,8 @@ export interface TransferView {
 }
 
 /**
- * Number of transfers at a time. Two leave the host capacity for listings, and use a line as well as four transfers.
- * Chosen, not measured.
+ * Number of transfers at a time. With two, the host still has capacity for listings, and a line is used as fully as
+ * with four. Chosen, not measured.
  */
 const AT_ONCE = 2;
 /** Size of downloaded data that is moved into a Blob together, because a browser can store a Blob on disk. */

@@ -61,7 +61,7 @@ export function streamFor(area: PictureArea, render: Size, { launch, rungs }: Fi
 /**
  * The request that fits the session to the window.
  *
- * Keeps a picture size that another page pinned, and one that rate control reduced.
+ * A picture size that another page pinned or that rate control reduced stays unchanged.
  * @param display current sizes
  * @param pinned the picture size of this page's last request; null: no request
  * @returns null when nothing must change
@@ -80,7 +80,7 @@ export function decideFit(
   return change(display, render, bounds.resizable && isOwn ? stream : null);
 }
 
-/** The request when the session stops following the window: the launch size, which no page pins. */
+/** The request when the session no longer follows the window: the launch size, which is not pinned. */
 export function decideRelease(
   bounds: FitBounds,
   display: Display,

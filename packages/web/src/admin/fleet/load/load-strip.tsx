@@ -6,7 +6,10 @@ import { useHostLoad } from './use-host-load.ts';
 
 const SHOWN = ['cpu', 'memory', 'network'] as const;
 
-/** The load of a host as three small charts, for the fleet picture. Its space is reserved before the load is known. */
+/**
+ * The load of a host as three small charts, for the picture of the fleet on the overview page. Its space is reserved
+ * before the load is known.
+ */
 export function LoadStrip({ host }: { host: Host }) {
   const load = useHostLoad(host.id);
   const kept = load.data?.samples ?? [];
