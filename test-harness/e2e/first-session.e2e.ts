@@ -57,7 +57,7 @@ describe.each(DATABASES)('a person’s first session, on %s', (database) => {
     await page.getByLabel('Name').fill(ADMIN.username);
     await page.getByLabel('Password', { exact: true }).fill(ADMIN.password);
     await page.getByRole('button', { name: 'Claim this instance' }).click();
-    await page.getByText('That is not the token of this start.').waitFor();
+    await page.getByText('This token is wrong.').waitFor();
     expect(await token.evaluate((field) => field === document.activeElement)).toBe(true);
     await token.fill(stack.setupToken());
     await page.getByRole('button', { name: 'Claim this instance' }).click();

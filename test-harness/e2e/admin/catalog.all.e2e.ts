@@ -309,9 +309,9 @@ describe('an administrator', () => {
     await page.unrouteAll();
 
     await open('/admin/settings');
-    await press('Forget');
-    await press('Forget 1 secret');
-    await shows('SteamGridDB API key was forgotten');
+    await press('Remove');
+    await press('Remove 1 secret');
+    await shows('SteamGridDB API key was removed');
   });
 
   test('switches discovery and the recorder on', async () => {
@@ -365,7 +365,7 @@ describe('an administrator', () => {
     await page.getByPlaceholder('What you saw or were told').fill('It stutters');
     await press('Add note');
     await page.getByRole('row').filter({ hasText: 'It stutters' }).first().waitFor();
-    await press('Keep the last minute');
+    await press('Save the last minute');
     await page
       .getByRole('region', { name: 'Recordings, table' })
       .getByText('Being written')

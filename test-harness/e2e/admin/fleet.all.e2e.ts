@@ -97,7 +97,7 @@ describe('an administrator', () => {
     await press('Choose Terminal of ada');
     await shows(/^It would run on test-host, GPU 0/);
     await page
-      .getByRole('region', { name: 'Not there' })
+      .getByRole('region', { name: 'Cannot run on' })
       .getByText('far-away: the host is draining')
       .waitFor();
     await press('Choose account');
@@ -242,7 +242,7 @@ describe('an administrator', () => {
 
     test('sees at the choice of an account that one is missing', async () => {
       await open(`/admin/hosts/${fake.hostId}`);
-      await unfold('How it shows them');
+      await unfold('Display, stream and automatic start');
       const starts = page.getByLabel('Start an app automatically whenever a display is connected');
       await starts.check();
       await send(starts);

@@ -69,7 +69,7 @@ describe('an administrator', () => {
     const byHand = page.getByRole('row').filter({ hasText: 'An administrator' });
     expect(await byHand.count()).toBe(0);
     await press('Run now');
-    await shows(/^Token janitor was asked for\. Starts within/);
+    await shows(/^Token janitor was requested\. Starts within/);
     await byHand.filter({ hasText: 'Done' }).waitFor();
     await page.getByLabel('Time between two runs').fill('12');
     await press('Save changes');
@@ -134,7 +134,7 @@ describe('an administrator', () => {
     await person.stop(id);
     await press('Delete ada’s files of Writer on test-host');
     await press(/^Delete (1 home|.* of files)$/);
-    await shows('ada’s files of Writer on test-host is deleted in a day');
+    await shows('ada’s files of Writer on test-host will be deleted in a day');
     await press('Being deleted');
     await shows(/^Deleted (tomorrow|in)/);
     expect(page.url()).toContain('state=marked');

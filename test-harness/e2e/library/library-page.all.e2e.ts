@@ -179,7 +179,7 @@ describe('the library, like a console’s', () => {
     await page.getByRole('searchbox').fill('App 0007');
     await page.getByRole('button', { name: 'Launch App 0007' }).click();
     const list = page.getByRole('region', { name: 'Your open apps' });
-    await page.getByText('You have as many apps open as you may').waitFor();
+    await page.getByText('You cannot have more apps open').waitFor();
     await list.getByRole('button', { name: 'End Diagnostics' }).click();
     await page.waitForURL('**/app/session/*');
     expect(page.url()).not.toContain(session.id);

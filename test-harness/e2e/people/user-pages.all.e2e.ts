@@ -405,7 +405,7 @@ describe('the users’ pages, in each state', () => {
       const measured = {
         profiles: [
           ['bandwidth_too_low', 'Measured 900 kbit/s; at least 6600 are needed.', 'ineligible'],
-          ['rtt_too_high', 'Measured a round trip of 210 ms; at most 120 will do.', 'ineligible'],
+          ['rtt_too_high', 'Measured a round trip of 210 ms; at most 120 ms are allowed.', 'ineligible'],
           ['codec_not_supported', 'This device does not decode AV1.', 'ineligible'],
           ['bandwidth_too_low', 'Measured 7000 kbit/s; 8250 are recommended.', 'risky'],
         ].map(([code, message, eligibility], n) => ({

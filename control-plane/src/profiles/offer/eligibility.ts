@@ -77,7 +77,7 @@ function hardReasons(rung: JudgedRung, { probe, failures, hostCodecs }: ClientFa
   if (probe?.rtt_ms != null && rung.max_startup_rtt_ms > 0 && probe.rtt_ms > rung.max_startup_rtt_ms) {
     reasons.push({
       code: 'rtt_too_high',
-      message: `Measured a round trip of ${Math.ceil(probe.rtt_ms)} ms; at most ${rung.max_startup_rtt_ms} will do.`,
+      message: `Measured a round trip of ${Math.ceil(probe.rtt_ms)} ms; at most ${rung.max_startup_rtt_ms} ms are allowed.`,
     });
   }
   if (probe?.max_decode_height != null && probe.max_decode_height < rung.min_decode_height) {
@@ -128,7 +128,7 @@ function softReasons(rung: JudgedRung, probe: ClientProbe | null): Reason[] {
     } else if (refresh < REFRESH_TOLERANCE * rung.fps) {
       reasons.push({
         code: 'display_refresh_too_low',
-        message: `The display shows ${Math.floor(refresh)} pictures per second of ${rung.fps}.`,
+        message: `The display shows only ${Math.floor(refresh)} of ${rung.fps} pictures per second.`,
       });
     }
   }

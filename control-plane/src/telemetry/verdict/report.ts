@@ -130,7 +130,7 @@ function wordsOf(verdict: VerdictName, share: number | null, playedMs: number | 
   if (share !== null && share < MOSTLY_SMOOTH)
     return {
       limit: 'Not all of it was smooth, and no single cause was found.',
-      remedy: 'Tell an administrator when it happened: what was measured is kept for a while.',
+      remedy: 'Tell an administrator at what time it happened. The measurements are stored only for a while.',
     };
   return { limit: 'Nothing limited it.', remedy: null };
 }

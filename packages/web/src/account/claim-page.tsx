@@ -31,7 +31,10 @@ export function ClaimPage() {
     },
     onError: (error) => {
       if (!isWrongToken(error)) return;
-      form.setFieldError('setupToken', t('That is not the token of this start. Read the file again.'));
+      form.setFieldError(
+        'setupToken',
+        t('This token is wrong. Every start of the server makes a new one, so read the token again.'),
+      );
       form.getInputNode('setupToken')?.focus();
     },
   });
@@ -49,7 +52,7 @@ export function ClaimPage() {
     <AuthCard
       title={t('Make this instance yours')}
       lead={t(
-        'Nobody has claimed it yet. The first account becomes its administrator, so it asks for a token that only people with access to its machine can read.',
+        'Nobody has claimed it yet. The first account becomes its administrator. To create it, you need a token that only people with access to the server can read.',
       )}
     >
       <form
@@ -72,7 +75,7 @@ export function ClaimPage() {
         <PasswordInput
           label={t('Setup token')}
           description={t(
-            'On the machine of the server: ./scripts/up prints the command that shows it. An installed service keeps it in /run/service/setup-token. Every start makes a new one.',
+            'On the machine of the server: ./scripts/up prints the command that shows the token. An installed service writes it to /run/service/setup-token. Every start makes a new token.',
           )}
           autoComplete="off"
           autoFocus

@@ -41,9 +41,7 @@ export function Devices() {
       {list.isError && <Problem error={list.error} retry={() => void list.refetch()} />}
       {devices === undefined && !list.isError && <Skeleton height={72} radius={14} />}
       {devices?.length === 0 && (
-        <p className={styles.dim}>
-          {t('No device is known yet. One appears here when you sign in from it.')}
-        </p>
+        <p className={styles.dim}>{t('No devices yet. A device appears here when you sign in on it.')}</p>
       )}
       {devices !== undefined && devices.length > 0 && (
         <ul className={styles.rows}>
@@ -98,7 +96,9 @@ export function Devices() {
           {removing?.current
             ? t('That is the device you are using. You have to sign in again.')
             : t('It has to sign in again.')}{' '}
-          {removing !== null && removing.active_session_id !== null && t('The app that runs there is ended.')}
+          {removing !== null &&
+            removing.active_session_id !== null &&
+            t('The app that you started on it ends.')}
         </p>
       </ConfirmDialog>
     </>

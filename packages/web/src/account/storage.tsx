@@ -19,7 +19,7 @@ export function Storage() {
   if (items === undefined) return <Skeleton height={48} radius={14} />;
   if (items.length === 0) {
     return (
-      <p className={styles.dim}>{t('Nothing is kept for you yet. Apps that keep files show up here.')}</p>
+      <p className={styles.dim}>{t('You have no files yet. Apps that store files for you appear here.')}</p>
     );
   }
   return (

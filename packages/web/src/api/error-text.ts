@@ -65,7 +65,7 @@ const BY_CODE: Readonly<Record<Exclude<ErrorCode, ToldByServer> | 'network', Tex
     msg('It may have been removed meanwhile. Go back and look again.'),
   ],
   session_quota_exceeded: [
-    msg('You have as many apps open as you may'),
+    msg('You cannot have more apps open'),
     msg('End one of them, then launch this one.'),
   ],
   home_in_use: [
@@ -74,15 +74,15 @@ const BY_CODE: Readonly<Record<Exclude<ErrorCode, ToldByServer> | 'network', Tex
   ],
   home_not_provisioned: [
     msg('The launcher has not been started yet'),
-    msg('Start the launcher this app belongs to once, then try again.'),
+    msg('Start the launcher of this app once, then try again.'),
   ],
   session_not_swappable: [
     msg('The app cannot be changed now'),
     msg('It may be starting, ending or changing already. Try again in a moment.'),
   ],
   swap_exceeds_reservation: [
-    msg('That app needs more than this session has'),
-    msg('End this session and launch the app by itself.'),
+    msg('That app needs more capacity than this session has'),
+    msg('End this session, then launch the app in a new session.'),
   ],
   parent_app_disabled: [
     msg('The launcher of this app is switched off'),
@@ -109,7 +109,7 @@ const BY_CODE: Readonly<Record<Exclude<ErrorCode, ToldByServer> | 'network', Tex
     msg('It reconnects by itself when it can. Try again shortly.'),
   ],
   restart_required: [msg('The host still runs sessions'), msg('Confirm that they may end, then try again.')],
-  rate_limited: [msg('That was too often'), msg('Wait a moment, then try again.')],
+  rate_limited: [msg('Too many attempts'), msg('Wait a moment, then try again.')],
   client_too_old: [msg('This page is out of date'), msg('Reload it to get the current version.')],
   https_required: [msg('This needs the secure address'), msg('Open the page with https.')],
   library_discovery_disabled: [
@@ -126,7 +126,7 @@ const BY_STATUS: Readonly<Record<number, Texts>> = {
   409: [msg('This does not fit the current state'), msg('Nothing was changed. Look again and retry.')],
   413: [msg('That is too large'), msg('Nothing was changed. Try a smaller one.')],
   422: [msg('That was not accepted'), msg('Nothing was changed. Check what you entered.')],
-  429: [msg('That was too often'), msg('Wait a moment, then try again.')],
+  429: [msg('Too many attempts'), msg('Wait a moment, then try again.')],
 };
 
 /** A copy of the server's text, because importing the table of codes would load every schema. */

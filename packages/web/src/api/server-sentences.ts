@@ -6,13 +6,13 @@ import { msg, t } from '../i18n/translate.ts';
 export const SENTENCES = [
   msg('Measured {measured} kbit/s; at least {needed} are needed.'),
   msg('Measured {measured} kbit/s; {recommended} are recommended.'),
-  msg('Measured a round trip of {measured} ms; at most {most} will do.'),
+  msg('Measured a round trip of {measured} ms; at most {most} ms are allowed.'),
   msg('This device decodes {lines} lines; {needed} are needed.'),
   msg('This device does not decode {codec}.'),
   msg('The host does not encode {codec}.'),
   msg('Browsers often cannot keep up with this quality.'),
   msg('Whether the display shows {fps} pictures per second is not known.'),
-  msg('The display shows {hz} pictures per second of {fps}.'),
+  msg('The display shows only {hz} of {fps} pictures per second.'),
   msg('What this device can decode, and its connection, are not measured yet.'),
   msg('This device could not keep up with it in the last 30 days.'),
   msg('The recommendation is limited to what the hosts can encode for one session while an app draws.'),
@@ -31,7 +31,7 @@ export const SENTENCES = [
   msg('Too little was measured to say what limited it.'),
   msg('It was too short to say what limited it.'),
   msg('Not all of it was smooth, and no single cause was found.'),
-  msg('Tell an administrator when it happened: what was measured is kept for a while.'),
+  msg('Tell an administrator at what time it happened. The measurements are stored only for a while.'),
   msg('Nothing limited it.'),
 ] as const;
 

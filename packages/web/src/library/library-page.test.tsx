@@ -287,7 +287,9 @@ describe('the library', () => {
   test('explains an empty library', async () => {
     answers['GET /v1/apps'] = () => Response.json({ items: [], next_cursor: null });
     open();
-    expect(await screen.findByText('Apps appear here once an administrator gives you one.')).toBeDefined();
+    expect(
+      await screen.findByText('Apps appear here after an administrator has given you one.'),
+    ).toBeDefined();
   });
 
   test('keeps its layout and offers to retry when the server is away', async () => {

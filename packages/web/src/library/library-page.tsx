@@ -236,7 +236,7 @@ export function LibraryPage() {
             </Button>
           }
         >
-          {t('Try fewer letters, or ask an administrator whether the app is there for you.')}
+          {t('Try fewer letters, or ask an administrator whether you may use the app.')}
         </EmptyState>
       )}
       <p className="visually-hidden" role="status">
@@ -301,7 +301,7 @@ function NoApps({ admin }: { admin: boolean }) {
     >
       {admin
         ? t('Add an app and choose who may use it. Then it appears here.')
-        : t('Apps appear here once an administrator gives you one.')}
+        : t('Apps appear here after an administrator has given you one.')}
     </EmptyState>
   );
 }

@@ -63,7 +63,7 @@ export const BY_FAILURE: Readonly<Record<FailureCode, string>> = {
   container_failed: msg('The app’s container could not be started.'),
   home_unavailable: msg('Your files for this app could not be opened.'),
   unsustainable: msg('The connection to this browser was too slow for too long.'),
-  agent_restarted: msg('The machine’s agent restarted and could not keep the app.'),
+  agent_restarted: msg('The machine’s agent restarted, which ended the app.'),
   policy: msg('The rules of the machine do not allow this app.'),
   busy: msg('The machine had no room for the app.'),
   internal: msg('Something went wrong on the machine.'),

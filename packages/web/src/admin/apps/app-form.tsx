@@ -68,7 +68,7 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
         <NativeSelect label="Kind" data={KINDS} {...form.getInputProps('kind')} />
         <TextInput
           label="Cover picture"
-          description="A path on this server. Leave it empty to upload one after you have added the app."
+          description="A path on this server. Leave it empty to upload a picture after adding the app."
           placeholder="/pictures/cover.webp"
           {...form.getInputProps('cover_url')}
         />
@@ -84,7 +84,7 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
           <Link to="/admin/apps/$id" params={{ id: parent.id }}>
             {parent.name ?? 'a launcher'}
           </Link>{' '}
-          and runs the way that one does: command, image, preset, home and encode slots are set there.
+          and runs in the same way: command, image, preset, home and encode slots are set there.
         </p>
       ) : (
         <fieldset className={styles.fieldset}>
@@ -93,8 +93,8 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
             label="Preset"
             description={
               <>
-                A starting point; the fields below override it. Presets are managed under{' '}
-                <Link to="/admin/presets">Presets</Link>.
+                Settings that several apps share. The fields below add to them or override them. Presets are
+                managed under <Link to="/admin/presets">Presets</Link>.
               </>
             }
             data={[
@@ -147,7 +147,9 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
 
       <fieldset className={styles.fieldset}>
         <legend>Numbers</legend>
-        <p className={styles.dim}>The picture without a launch profile, and the resources of a session.</p>
+        <p className={styles.dim}>
+          The picture if no launch profile applies, and the encode slots of a session.
+        </p>
         <div className={styles.pair}>
           <NumberInput label="Width" suffix=" px" {...form.getInputProps('default_width')} />
           <NumberInput label="Height" suffix=" px" {...form.getInputProps('default_height')} />

@@ -13,7 +13,7 @@ export function CommandHint({ form }: { form: UseFormReturnType<AppForm> }) {
   if (words === null) return null;
   return (
     <p className={styles.note}>
-      As one line this is a program named “{text.trim()}”.{' '}
+      A single line is the name of a program, here “{text.trim()}”.{' '}
       <Button size="compact-sm" onClick={() => form.setFieldValue('args', words.join('\n'))}>
         Make it {words.length} lines
       </Button>

@@ -151,7 +151,7 @@ function DeleteApp({ app }: { app: AdminApp }) {
         <p>It disappears from every library.</p>
         <DeletionEffects id={app.id} />
         {tiles !== null && tiles.length > 0 && (
-          <p>Its tiles go too: {tiles.map((tile) => tile.name).join(', ')}.</p>
+          <p>Its tiles are deleted too: {tiles.map((tile) => tile.name).join(', ')}.</p>
         )}
       </ConfirmDialog>
     </>

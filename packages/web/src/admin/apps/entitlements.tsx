@@ -65,8 +65,8 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
       {grant.isError && !picking && <Problem error={grant.error} />}
       {items?.length === 0 ? (
         <EmptyState icon={IconUsers} title="Nobody may use it yet">
-          It is in nobody’s library, administrators included, until you give it to everybody or to single
-          people.
+          Until you give it to everybody or to single people, nobody has it in the library, not even
+          administrators.
         </EmptyState>
       ) : (
         <DataTable label="Who may use it" columns={COLUMNS}>

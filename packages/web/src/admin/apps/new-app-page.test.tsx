@@ -68,10 +68,10 @@ test('a command on one line is explained as one program, and a button splits it 
   await open();
   const command = () => screen.getByLabelText<HTMLTextAreaElement>(/^Command/);
   fireEvent.change(command(), { target: { value: 'xterm -e "top -d 1"' } });
-  screen.getByText(/As one line this is a program named/);
+  screen.getByText(/A single line is the name of a program, here/);
   fireEvent.click(screen.getByRole('button', { name: 'Make it 3 lines' }));
   expect(command().value).toBe('xterm\n-e\ntop -d 1');
-  expect(screen.queryByText(/As one line/)).toBeNull();
+  expect(screen.queryByText(/A single line/)).toBeNull();
 });
 
 async function fillIn(): Promise<HTMLSelectElement> {

@@ -39,7 +39,7 @@ const TEXTS: Readonly<Record<VerdictName, VerdictText>> = {
     tone: 'warning',
     title: 'Probably the encoder',
     remedy:
-      'Fewer sessions on this GPU, a smaller size or frame rate, a GPU encoder instead of software, or the ladder of the rate control.',
+      'Fewer sessions on this GPU, a smaller size or frame rate, a GPU encoder instead of software, or rate control that also reduces size and frame rate.',
   },
   likely_client_presentation_limit: {
     tone: 'warning',
@@ -70,7 +70,7 @@ const NO_SINGLE_LIMIT: VerdictText = {
   tone: 'info',
   title: 'No single limit found',
   remedy:
-    'A limit is named only if all its signs were measured together, for example slow encoding and a low frame rate. The conditions that do not hold show where to look.',
+    'A limit is named only if all its conditions are true together, for example slow encoding and a low frame rate. The conditions that do not hold show where to look.',
 };
 
 /** A newer service may send verdicts without a label in this page; such a verdict is shown unchanged. */

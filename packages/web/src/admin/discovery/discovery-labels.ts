@@ -4,7 +4,7 @@ import { countLabel } from '../frame/quantity-labels.ts';
 const REASONS: Readonly<Record<UnpublishedTitle['suppressed_by'], string>> = {
   rule_ignore: 'You keep it out',
   builtin_appid: 'It is part of the launcher',
-  builtin_prefix: 'It is a tool, by its name',
+  builtin_prefix: 'Its name is that of a tool',
   appdetails: 'The store says that it is no game',
   other: 'Switched off by an administrator, or still downloading',
 };

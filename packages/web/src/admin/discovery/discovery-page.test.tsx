@@ -57,7 +57,7 @@ test('while discovery is off, the page says so, and what is kept', async () => {
     inert_reason: 'Library discovery is switched off in the settings.',
   });
   await screen.findByText('Switched off');
-  expect(screen.getByText(/their launchers are switched off until it is on again/)).toBeDefined();
+  expect(screen.getByText(/their launchers are switched off until discovery is on again/)).toBeDefined();
 });
 
 test('a tool can be published by a decision alone', async () => {

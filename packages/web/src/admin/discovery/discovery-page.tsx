@@ -142,7 +142,7 @@ function Status({ status, providers }: { status: LibraryStatus; providers: reado
       {status.inert_reason !== '' && (
         <p className={styles.note}>
           {status.inert_reason} Titles that were found stay as they are
-          {status.enabled ? '' : ', and their launchers are switched off until it is on again'}.{' '}
+          {status.enabled ? '' : ', and their launchers are switched off until discovery is on again'}.{' '}
           <Link to="/admin/settings">Open the settings</Link>
         </p>
       )}

@@ -203,11 +203,11 @@ export function AddHost({ opened, onClose }: { opened: boolean; onClose: () => v
             the machine still lacks. The host then appears here.
           </p>
           <p className={styles.dim}>
-            It is shown only now, adds one machine, and ends <RelativeTime at={made.expires_at} />.
+            It is shown only now, works for one machine, and expires <RelativeTime at={made.expires_at} />.
           </p>
           <Disclosure label="The token alone">
             <p className={styles.dim}>
-              For an agent that is started from a checkout, as SERVICE_ENROLLMENT_TOKEN.
+              For an agent that you start from a checkout: the value of SERVICE_ENROLLMENT_TOKEN.
             </p>
             <CopyLine value={made.token} label="enrollment token" />
           </Disclosure>

@@ -97,7 +97,7 @@ function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
           config={config}
           set={set}
         />
-        <Disclosure label="How it shows them" wrong={problem !== null || refused !== null}>
+        <Disclosure label="Display, stream and automatic start" wrong={problem !== null || refused !== null}>
           <div className={styles.settings}>
             <NativeSelect
               label="Display and mode"
@@ -129,8 +129,8 @@ function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
             />
           </div>
           <div className={pageStyles.choices}>
-            <Toggle name="stream" label="Viewers can join what it shows" config={config} set={set} />
-            <Toggle name="stream_audio" label="Viewers hear it too" config={config} set={set} />
+            <Toggle name="stream" label="Also stream it to the browser" config={config} set={set} />
+            <Toggle name="stream_audio" label="Also stream its sound" config={config} set={set} />
           </div>
           <AutoStart config={config} set={set} errorOf={errorOf} />
         </Disclosure>

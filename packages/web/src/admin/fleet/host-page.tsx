@@ -126,7 +126,7 @@ function Readiness({ host }: { host: Host }) {
   return (
     <Section title="Readiness">
       {checks === null || checks.length === 0 ? (
-        <EmptyState icon={IconChecklist} title={checks === null ? 'Not reported yet' : 'Nothing to say'}>
+        <EmptyState icon={IconChecklist} title={checks === null ? 'Not reported yet' : 'No checks reported'}>
           The agent checks its machine when it starts and when it reconnects. Problems appear here, with what
           to do about them.
         </EmptyState>
@@ -150,8 +150,8 @@ function Readiness({ host }: { host: Host }) {
       )}
       {host.readiness_reported_at !== null && (
         <p className={styles.dim}>
-          Changed <RelativeTime at={host.readiness_reported_at} />. Readiness informs; it never keeps a
-          session away.
+          Changed <RelativeTime at={host.readiness_reported_at} />. A failed check alone does not stop
+          launches on this host.
         </p>
       )}
     </Section>

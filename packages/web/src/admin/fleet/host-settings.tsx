@@ -210,7 +210,7 @@ function SettingRow(props: {
       <div className={styles.settingFacts}>
         <span className={pageStyles.mono}>{setting.key}</span>
         {setting.class === 'restart' && <StateChip tone="warning">Restart</StateChip>}
-        {inForce !== undefined && <span>in force: {valueLabel(inForce)}</span>}
+        {inForce !== undefined && <span>used now: {valueLabel(inForce)}</span>}
         {set && (
           <Button
             size="compact-sm"

@@ -27,7 +27,7 @@ export function imageState(image: CatalogImage): readonly [Tone, string] {
   if (!image.installed) return ['neutral', 'Not installed'];
   const { busy, failed } = presenceOf(image);
   if (failed.length > 0) return ['danger', `Failed on ${countLabel(failed.length, 'host')}`];
-  if (busy.length > 0) return ['info', `Fetched by ${countLabel(busy.length, 'host')}`];
+  if (busy.length > 0) return ['info', `Fetching on ${countLabel(busy.length, 'host')}`];
   if (image.update_available) return ['warning', image.pinned ? 'Newer one, pinned' : 'Newer one'];
   return ['success', image.pinned ? 'Installed, pinned' : 'Installed'];
 }

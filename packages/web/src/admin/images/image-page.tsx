@@ -105,7 +105,9 @@ function LoadedImage({ image }: { image: CatalogImage }) {
           <dt>In the catalog</dt>
           <dd>{image.version}</dd>
           <dt>Made by</dt>
-          <dd>{image.kind === 'prebuilt' ? 'Its publisher; hosts pull it' : 'Each host, from a recipe'}</dd>
+          <dd>
+            {image.kind === 'prebuilt' ? 'Its publisher; hosts pull it' : 'Each host, from a Dockerfile'}
+          </dd>
           {image.installed && (
             <>
               <dt>Hosts fetch it</dt>
@@ -253,18 +255,21 @@ export function UninstallEffect({ image, use }: { image: CatalogImage; use: Imag
       <p>
         It is deleted on {countLabel(ready.length, 'host')}
         {bytes === 0 ? '' : `, which frees ${bytesLabel(bytes)}`}. Its preset stays, and a later installation
-        takes it over again.
+        uses it again.
       </p>
       {use !== undefined && use.apps.length > 0 && (
         <p>
           {countLabel(use.apps.length, 'app uses', 'apps use')} it: {appLabel(use.apps)}.{' '}
           {image.kind === 'prebuilt'
-            ? 'Their next launch on a host fetches it again, which takes long.'
+            ? 'Their next launch on a host fetches it again, which takes minutes.'
             : 'They cannot be launched until it is installed again.'}
         </p>
       )}
       {use !== undefined && use.sessions > 0 && (
-        <p>{countLabel(use.sessions, 'session')} of them continue; their hosts keep the image.</p>
+        <p>
+          {countLabel(use.sessions, 'of their sessions continues', 'of their sessions continue')}; their hosts
+          keep the image.
+        </p>
       )}
     </>
   );

@@ -97,7 +97,7 @@ export function ImagesPage(props: { search: ImagesSearch; onSearch: (search: Ima
       {isNew ? (
         <EmptyState icon={IconPackage} title="No images yet" action={fetchNow}>
           An image contains an app with all it needs, for the container engine of the hosts. The catalog is a
-          file that SERVICE_IMAGE_CATALOG_REPO of the server's environment names.
+          file in the repository that the server's variable SERVICE_IMAGE_CATALOG_REPO names.
         </EmptyState>
       ) : (
         <>

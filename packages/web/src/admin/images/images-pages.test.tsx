@@ -37,13 +37,13 @@ describe('the label of an image in the list', () => {
   test.each([
     [image(), 'Installed', '3 of 3 hosts'],
     [image({ installed: false }), 'Not installed', ''],
-    [image({ hosts: [pulling, onHost(2)] }), 'Fetched by 1 host', '1 of 2 hosts, 40 %'],
+    [image({ hosts: [pulling, onHost(2)] }), 'Fetching on 1 host', '1 of 2 hosts, 40 %'],
     [image({ hosts: [pulling, failed] }), 'Failed on 1 host', '0 of 2 hosts, 40 %'],
     [image({ update_available: true }), 'Newer one', '3 of 3 hosts'],
     [image({ update_available: true, pinned: true }), 'Newer one, pinned', '3 of 3 hosts'],
     [
       image({ hosts: [onHost(1, { state: 'building', progress_pct: null })] }),
-      'Fetched by 1 host',
+      'Fetching on 1 host',
       '0 of 1 host',
     ],
   ])('%#: %s', (of, label, presence) => {
@@ -96,7 +96,7 @@ describe('the page of an image', () => {
     await press('Uninstall');
     await screen.findByText(/It is deleted on 1 host, which frees 734 MB/);
     expect(screen.getByText(/1 app uses it: Paint/)).toBeDefined();
-    await screen.findByText(/1 session of them continue/);
+    await screen.findByText(/1 of their sessions continues/);
     await press('Remove it from 1 host');
     await screen.findByText('Discovery is on, and finds titles in this image.');
   });

@@ -172,7 +172,9 @@ export function JobsPage(props: { search: JobsSearch; onSearch: (search: JobsSea
       )}
       {listed !== undefined && listed.length > 0 && (
         <Disclosure label={`Other work of the service (${listed.length})`}>
-          <p className={styles.dim}>It follows what happens, and can be neither run nor changed.</p>
+          <p className={styles.dim}>
+            The service starts this work itself when it is needed. You cannot start or change it here.
+          </p>
           <DataTable label="Other work" columns={LISTED_COLUMNS}>
             {listed.map(({ job }) => (
               <tr key={job.id}>

@@ -83,7 +83,7 @@ describe('the list of jobs', () => {
     showPage(<List />);
     await screen.findByText('Token janitor');
     press('Run Token janitor now');
-    await screen.findByText('Token janitor was asked for. Starts within about 10 s.');
+    await screen.findByText('Token janitor was requested. Starts within about 10 s.');
     expect(writes.map(({ path, body }) => [path, body])).toEqual([
       ['/v1/admin/jobs/auth.token_janitor/run', {}],
     ]);
@@ -93,12 +93,12 @@ describe('the list of jobs', () => {
     showPage(<List />);
     await screen.findByText('Token janitor');
     press('Run Token janitor now');
-    await screen.findByText(/was asked for/);
+    await screen.findByText(/was requested/);
     answers['admin.jobs.run'] = () =>
       refusal(409, 'job_already_running', 'A run of this target is under way.');
     press('Run Token janitor now');
     await screen.findByText('A run of this target is under way.');
-    await waitFor(() => expect(screen.queryByText(/was asked for/)).toBeNull());
+    await waitFor(() => expect(screen.queryByText(/was requested/)).toBeNull());
   });
 });
 
@@ -118,7 +118,7 @@ describe('the page of a job', () => {
   test('runs a job of hosts on one of them, or on all', async () => {
     show('home.gc');
     fireEvent.click(await screen.findByRole('button', { name: /^Run Deletion of homes on .*1.* now$/ }));
-    await screen.findByText(/was asked for\./);
+    await screen.findByText(/was requested\./);
     expect(writes).toMatchObject([{ body: { host_id: jobs[2]?.targets?.[0]?.host_id } }]);
   });
 

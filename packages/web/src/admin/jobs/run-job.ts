@@ -26,7 +26,7 @@ export function useRunJob() {
     onMutate: () => notifications.clean(),
     onSuccess: (note, { name, hostIds }) => {
       const where = hostIds.length > 1 ? ` on ${countLabel(hostIds.length, 'host')}` : '';
-      notifications.show({ message: `${name} was asked for${where}. ${note}`, autoClose: 8000 });
+      notifications.show({ message: `${name} was requested${where}. ${note}`, autoClose: 8000 });
     },
     // Also after a refusal, because runs for some of several hosts may already be queued.
     onSettled: () => queryClient.invalidateQueries({ queryKey: adminKeys.jobs }),

@@ -11,9 +11,9 @@ export function LinkAddress({ source, url }: { source: LinkSource; url: string }
     <p className={styles.dim}>
       {source === 'configured' && `It has the address ${host}, which PUBLIC_BASE_URL of the server names.`}
       {source === 'request' &&
-        `It has the address ${host}, at which you opened this page. If others use another one, set PUBLIC_BASE_URL on the server.`}
+        `It has the address ${host}, at which you opened this page. If other people use another address, set PUBLIC_BASE_URL on the server.`}
       {source === 'machine' &&
-        `It has the address ${host} of the server itself, because nobody else can open the one of this page. If others use another one, set PUBLIC_BASE_URL on the server.`}
+        `It uses the server’s own address ${host}, because other people cannot open the address of this page. If they use another address, set PUBLIC_BASE_URL on the server.`}
     </p>
   );
 }

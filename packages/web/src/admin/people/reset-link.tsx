@@ -23,7 +23,7 @@ export function ResetLink({ user }: { user: AdminUser }) {
     <div className={styles.stack}>
       <p className={styles.dim}>
         {user.disabled
-          ? 'The account is disabled: a link works once it is enabled again.'
+          ? 'The account is disabled, so a link would not work. Enable it first.'
           : 'You make a link and send it; the person chooses the password. You never see it.'}
       </p>
       <div>

@@ -174,7 +174,7 @@ function Rights({ user, own }: { user: AdminUser; own: boolean }) {
         />
         <NumberInput
           label="Sessions at once"
-          description="0 keeps them from launching anything."
+          description="With 0, this person cannot launch anything."
           min={0}
           allowDecimal={false}
           key={form.key('max_concurrent_sessions')}

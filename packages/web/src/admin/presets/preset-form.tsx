@@ -38,7 +38,7 @@ export function PresetFields(props: {
         {...form.getInputProps('description')}
       />
       <fieldset className={styles.fieldset}>
-        <legend>What apps start with</legend>
+        <legend>Start settings of the apps</legend>
         <TextInput
           label="Container image"
           description="For apps that do not name their own."

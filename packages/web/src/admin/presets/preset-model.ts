@@ -5,9 +5,9 @@ import { textRule } from '../frame/bound-rules.ts';
 import { envOf, envText, listOf, pathProblem } from '../frame/text-lines.ts';
 
 export const NETWORKS = [
-  { value: '', label: 'Whatever the host gives' },
+  { value: '', label: 'The host’s default' },
   { value: 'none', label: 'None' },
-  { value: 'bridge', label: 'Bridge: to the outside' },
+  { value: 'bridge', label: 'Bridge: to the networks of the host' },
 ];
 
 /** A runtime preset in form fields. */

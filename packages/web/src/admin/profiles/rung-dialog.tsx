@@ -28,8 +28,8 @@ const H264_PROFILES = [
 ];
 const DISPLAYS = [
   { value: 'none', label: 'Any display' },
-  { value: 'recommended', label: 'A fast one is better' },
-  { value: 'required', label: 'Needs a fast one' },
+  { value: 'recommended', label: 'A fast display is better' },
+  { value: 'required', label: 'Needs a fast display' },
 ];
 const BROWSERS = [
   { value: 'recommended', label: 'Recommended' },
@@ -84,7 +84,7 @@ function RungFields({ rung, onDone }: { rung: StreamProfile | null; onDone: () =
   if (save.data?.warnings !== undefined) {
     return (
       <div className={styles.stack}>
-        <p>It was saved. With its new codec these chains have warnings:</p>
+        <p>The rung was saved. With its new codec, these chains have warnings:</p>
         <ChainWarnings warnings={save.data.warnings} />
         <Button variant="filled" onClick={onDone}>
           I have seen it

@@ -286,7 +286,7 @@ function Answer({ placement }: { placement: Placement }) {
         </Section>
       )}
       {placement.refusals.length > 0 && (
-        <Section title="Not there">
+        <Section title="Cannot run on">
           <ul className={styles.sheet}>
             {refusalLines(placement.refusals).map((line) => (
               <li key={line}>{line}</li>
@@ -295,7 +295,7 @@ function Answer({ placement }: { placement: Placement }) {
         </Section>
       )}
       {passedOver.length > 0 && (
-        <Section title="Rungs passed over">
+        <Section title="Skipped rungs">
           <ul className={styles.sheet}>
             {passedOver.map(({ rungId, label }) => (
               <li key={rungId}>{label}</li>

@@ -40,7 +40,7 @@ export function PlacementFacts({ placement }: { placement: Placement }) {
       )}
       {passedOver.length > 0 && (
         <>
-          <dt>Passed over</dt>
+          <dt>Skipped rungs</dt>
           <dd>
             {passedOver.map(({ rungId, label }) => (
               <div key={rungId}>{label}</div>

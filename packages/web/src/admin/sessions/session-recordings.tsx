@@ -54,10 +54,10 @@ export function SessionRecordings({ session }: { session: Session }) {
           loading={keep.isPending}
           onClick={() => keep.mutate()}
         >
-          Keep the last minute
+          Save the last minute
         </Button>
         <span className={pages.dim}>
-          Its host keeps it for a day. A failure, a note or a bad verdict keeps it automatically.
+          Its host stores it for a day. A failure, a note or a bad verdict saves it automatically.
         </span>
       </div>
       {keep.isError && <Problem error={keep.error} />}

@@ -25,12 +25,12 @@ const FAILURES: Readonly<Record<FailureCode, Texts>> = {
   app_crashed: ['The app crashed.', BELOW],
   app_never_presented: [
     'The app started and never drew a picture.',
-    'If it only needs longer, raise app_boot_timeout_secs in the settings of the host.',
+    'If the app only needs more time, raise app_boot_timeout_secs in the settings of the host.',
   ],
   image_missing: ['The image of the app is not on the host.', 'Install it on the page of images.'],
   image_pull_timeout: [
     'The image of the app did not arrive in time.',
-    'Install it ahead on the page of images, so that no launch waits for it.',
+    'Install it in advance on the page of images, so that no launch waits for it.',
   ],
   encoder_unavailable: [
     'The host has no encoder for this stream.',
@@ -57,10 +57,10 @@ const FAILURES: Readonly<Record<FailureCode, Texts>> = {
   ],
   agent_restarted: [
     'The agent of the host restarted, and the session ended with it.',
-    'Nothing is wrong with the app. If nobody restarted the agent, the log of its unit says why.',
+    'Nothing is wrong with the app. If nobody restarted the agent, its log says why.',
   ],
   unsustainable: [
-    'The network could not carry even the lowest rate for three minutes.',
+    'For three minutes, the network could not carry even the lowest rate.',
     'The figures below show when it began. A launch profile with a lower bitrate needs less bandwidth.',
   ],
   policy: [
@@ -68,7 +68,7 @@ const FAILURES: Readonly<Record<FailureCode, Texts>> = {
     'The message names the rule. Change the settings of the host, or the app.',
   ],
   busy: ['The host could not start another session at that moment.', 'Look at what else runs there.'],
-  internal: ['The agent of the host had an internal error.', 'The log of its unit has more.'],
+  internal: ['The agent of the host had an internal error.', 'The log of the agent has more.'],
   invalid: ['The host could not read the launch command.', UPDATE],
   unsupported: ['The host cannot run this kind of app.', UPDATE],
   unknown_command: ['The host does not know how to launch it.', UPDATE],
@@ -83,7 +83,7 @@ type EndReason = Exclude<(typeof END_REASONS)[number], FailureCode | 'failed'>;
 const ENDS: Readonly<Record<EndReason, Texts>> = {
   user_requested: ['The person who used it ended it.', ''],
   admin: ['An administrator ended it.', ''],
-  device_revoked: ['The device that it was used from was signed out.', ''],
+  device_revoked: ['The device from which it was launched was signed out.', ''],
   account_disabled: ['Its account was disabled.', ''],
   host_draining: ['It was ended so that its host could be drained.', ''],
   console_disabled: ['The console of its host was switched off.', ''],
@@ -103,7 +103,10 @@ const ENDS: Readonly<Record<EndReason, Texts>> = {
   assign_refused: ['The host refused the launch.', 'The message says why.'],
   start_refused: ['The host refused to start it.', 'The message says why.'],
   assign_timed_out: ['The host did not answer the launch in time.', 'Look at the load of the host.'],
-  start_timed_out: ['It did not start in time.', 'Look at the load of the host, and at its step below.'],
+  start_timed_out: [
+    'It did not start in time.',
+    'Look at the load of the host, and at the step of the session below.',
+  ],
   stop_timed_out: ['The host did not end it in time.', 'Look at the load of the host.'],
   host_lost: [
     'Its host was lost and did not come back in time.',

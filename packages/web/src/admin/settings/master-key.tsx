@@ -16,14 +16,14 @@ export function MasterKey() {
     <div className={styles.note}>
       <div className={styles.stack}>
         <p>
-          Nothing can be stored yet: the server has no master key, which encrypts secrets. Only its
-          environment may hold the key.
+          No secret can be stored yet, because the server has no master key to encrypt it. Set the key only in
+          the environment of the server.
         </p>
         {key !== null && (
           <>
             <p>
-              Made in this browser, shown only now, and sent nowhere. Put this line into the environment of
-              the control plane, /etc/footlight/control.env of an installed one, and start it again:
+              This key was made in this browser, is shown only now, and is not sent anywhere. Add this line to
+              the environment of the control plane (as a service: /etc/footlight/control.env), and restart it:
             </p>
             <CopyLine value={`SERVICE_SECRET_KEY=1:${key}`} label="line for the environment" />
             <p>

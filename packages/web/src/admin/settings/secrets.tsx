@@ -31,7 +31,7 @@ export function Secrets() {
     mutationFn: (secret: SecretStatus) => call('secrets.clear', { params: { name: secret.name } }),
     onSuccess: (_answer, secret) => {
       setClearing(null);
-      notifications.show({ message: `${secret.label} was forgotten`, autoClose: 4000 });
+      notifications.show({ message: `${secret.label} was removed`, autoClose: 4000 });
       return queryClient.invalidateQueries({ queryKey: adminKeys.secrets });
     },
   });
@@ -61,7 +61,7 @@ export function Secrets() {
             </Button>
             {secret.configured && (
               <Button size="sm" color="danger" variant="subtle" onClick={() => setClearing(secret)}>
-                Forget
+                Remove
               </Button>
             )}
             <span className={styles.dim}>
@@ -80,8 +80,8 @@ export function Secrets() {
       <SetSecret secret={setting} onClose={() => setSetting(null)} />
       <ConfirmDialog
         opened={clearing !== null}
-        title={`Forget the ${clearing?.label ?? 'secret'}?`}
-        action="Forget 1 secret"
+        title={`Remove the ${clearing?.label ?? 'secret'}?`}
+        action="Remove 1 secret"
         pending={clear.isPending}
         error={clear.error}
         onConfirm={() => clearing !== null && clear.mutate(clearing)}

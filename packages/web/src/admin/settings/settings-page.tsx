@@ -130,8 +130,8 @@ function Form({ settings }: { settings: InstanceSettings }) {
         {pinned && (
           <p className={styles.note}>
             SERVICE_ALLOWED_ORIGINS of the server's environment replaces this list:{' '}
-            {access.data?.origins.allowed.join(', ') || 'no other origin'}. What is stored here counts once
-            that variable is gone.
+            {access.data?.origins.allowed.join(', ') || 'no other origin'}. The list that is stored here
+            applies after this variable is removed.
           </p>
         )}
         {access.data?.request.advice !== undefined && (

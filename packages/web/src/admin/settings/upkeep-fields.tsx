@@ -90,7 +90,7 @@ export function UpkeepFields<Values extends UpkeepValues>({ form }: { form: UseF
           </Replaced>
         )}
         <Switch
-          label="Look up the games that were found in the store"
+          label="Look up found games in the store"
           description="Then only games become apps, and get a description. The ids of the games are sent to the store."
           key={form.key('library_discovery_appdetails_enabled')}
           {...form.getInputProps('library_discovery_appdetails_enabled', { type: 'checkbox' })}
@@ -117,8 +117,8 @@ export function UpkeepFields<Values extends UpkeepValues>({ form }: { form: UseF
 function Replaced({ variable, children }: { variable: string; children: string }) {
   return (
     <p className={styles.note}>
-      {variable} of the server's environment replaces this: {children}. What is stored here counts once that
-      variable is gone.
+      {variable} of the server's environment replaces this: {children}. The value that is stored here applies
+      after this variable is removed.
     </p>
   );
 }

@@ -42,11 +42,11 @@ export function findingsOf(check: AccessCheck): AccessFinding[] {
         ? certificate.advice === undefined
           ? 'The certificate fits'
           : 'Check the certificate'
-        : 'A proxy in front of this server holds the certificate',
+        : 'A proxy in front of this server has the certificate',
       text:
         certificate.advice ??
         certificate.not_in_use_reason ??
-        `It is valid for another ${certificate.info?.days_until_expiry ?? 0} days.`,
+        `It is valid for ${certificate.info?.days_until_expiry ?? 0} more days.`,
       ...copyOf(certificate.info?.fingerprint_sha256),
     },
     {

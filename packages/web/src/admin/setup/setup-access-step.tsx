@@ -16,7 +16,7 @@ const COPIED: Record<string, string> = {
 
 /** Labels above values to copy. */
 const LABELS: Record<string, string> = {
-  certificate: 'Its SHA-256 fingerprint; a browser that warns shows the same one:',
+  certificate: 'Its SHA-256 fingerprint. If a browser warns, it must show the same one:',
   proxy: 'For the environment of this server:',
 };
 

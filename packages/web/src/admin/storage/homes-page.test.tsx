@@ -56,7 +56,7 @@ test('a deletion shows the size, the date, and who can stop it', async () => {
   await screen.findByText(/deletes 73\.4 MB a day from now, for good/);
   expect(screen.getByText('Until then a launch of the app by alice keeps everything.')).toBeDefined();
   await press('Delete 73.4 MB of files');
-  await screen.findByText('alice’s files of SuperTux on gpu-01 is deleted in a day');
+  await screen.findByText('alice’s files of SuperTux on gpu-01 will be deleted in a day');
   expect(writes).toMatchObject([
     { id: 'admin.storage.homes.delete', path: `/v1/admin/storage/homes/${homes[0]?.id}` },
   ]);

@@ -85,7 +85,7 @@ export function HomesPage(props: { search: HomesSearch; onSearch: (search: Homes
     onMutate: () => notifications.clean(),
     onSuccess: (_answer, home) => {
       setDeleting(null);
-      notifications.show({ message: `${nameOf(home)} is deleted in a day`, autoClose: 5000 });
+      notifications.show({ message: `${nameOf(home)} will be deleted in a day`, autoClose: 5000 });
       return queryClient.invalidateQueries({ queryKey: adminKeys.homes });
     },
   });
@@ -132,7 +132,7 @@ export function HomesPage(props: { search: HomesSearch; onSearch: (search: Homes
         <EmptyState icon={IconFolders} title={filtered ? 'No such home' : 'No homes yet'}>
           {filtered
             ? 'Nothing matches the filter and the search text.'
-            : 'A home is made with the first launch of an app that keeps its files.'}
+            : 'The first launch of an app that stores files creates a home.'}
         </EmptyState>
       ) : (
         <DataTable label="Homes" columns={COLUMNS} order={{ sort, onSort: (next) => narrow({ sort: next }) }}>

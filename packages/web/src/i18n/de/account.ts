@@ -48,15 +48,15 @@ export const account: Table = {
   'Sign {device} out': '{device} abmelden',
   'Sign {device} out?': '{device} abmelden?',
   'Sign 1 device out': '1 Gerät abmelden',
-  'No device is known yet. One appears here when you sign in from it.':
+  'No devices yet. A device appears here when you sign in on it.':
     'Noch ist kein Gerät bekannt. Es erscheint hier, wenn du dich damit anmeldest.',
   'That is the device you are using. You have to sign in again.':
     'Das ist das Gerät, das du gerade benutzt. Du musst dich neu anmelden.',
   'It has to sign in again.': 'Es muss sich neu anmelden.',
-  'The app that runs there is ended.': 'Die App, die dort läuft, wird beendet.',
+  'The app that you started on it ends.': 'Die App, die du dort gestartet hast, wird beendet.',
   ' on ': ' unter ',
   'Device {key}': 'Gerät {key}',
-  'Nothing is kept for you yet. Apps that keep files show up here.':
+  'You have no files yet. Apps that store files for you appear here.':
     'Noch ist nichts für dich gespeichert. Apps mit eigenen Dateien erscheinen hier.',
   'Enter the password you have now': 'Gib dein jetziges Passwort ein',
   'Your password was changed. Every other device has to sign in again.':

@@ -23,19 +23,21 @@ export const errors: Table = {
   'It is not here any more': 'Es ist nicht mehr da',
   'It may have been removed meanwhile. Go back and look again.':
     'Es wurde inzwischen vielleicht entfernt. Geh zurück und sieh noch einmal nach.',
-  'You have as many apps open as you may': 'Du hast so viele Apps offen, wie du darfst',
+  'You cannot have more apps open': 'Mehr Apps darfst du nicht offen haben',
   'End one of them, then launch this one.': 'Beende eine davon, dann starte diese.',
   'This app’s files are in use by another session':
     'Die Dateien dieser App sind in einer anderen Sitzung in Gebrauch',
   'Continue in that session, or end it first.': 'Mach dort weiter, oder beende sie zuerst.',
   'The launcher has not been started yet': 'Der Launcher wurde noch nicht gestartet',
-  'Start the launcher this app belongs to once, then try again.':
+  'Start the launcher of this app once, then try again.':
     'Starte den Launcher dieser App einmal, dann versuche es noch einmal.',
   'The app cannot be changed now': 'Die App lässt sich gerade nicht wechseln',
   'It may be starting, ending or changing already. Try again in a moment.':
     'Vielleicht startet, endet oder wechselt sie gerade. Versuche es gleich noch einmal.',
-  'That app needs more than this session has': 'Diese App braucht mehr, als diese Sitzung hat',
-  'End this session and launch the app by itself.': 'Beende diese Sitzung und starte die App für sich.',
+  'That app needs more capacity than this session has':
+    'Diese App braucht mehr Leistung, als diese Sitzung hat',
+  'End this session, then launch the app in a new session.':
+    'Beende diese Sitzung und starte die App in einer neuen Sitzung.',
   'The launcher of this app is switched off': 'Der Launcher dieser App ist ausgeschaltet',
   'An administrator can switch it on again.': 'Ein Administrator kann ihn wieder einschalten.',
   'That quality does not suit this device or connection':
@@ -54,7 +56,7 @@ export const errors: Table = {
   'The host still runs sessions': 'Auf dem Host laufen noch Sitzungen',
   'Confirm that they may end, then try again.':
     'Bestätige, dass sie enden dürfen, dann versuche es noch einmal.',
-  'That was too often': 'Das war zu oft',
+  'Too many attempts': 'Zu viele Versuche',
   'Wait a moment, then try again.': 'Warte kurz, dann versuche es noch einmal.',
   'This page is out of date': 'Diese Seite ist veraltet',
   'Reload it to get the current version.': 'Lade sie neu, um die aktuelle Fassung zu bekommen.',

@@ -36,7 +36,7 @@ export const library: Table = {
   'All apps': 'Alle Apps',
   'Nothing by that name': 'Nichts mit diesem Namen',
   'Show all apps': 'Alle Apps zeigen',
-  'Try fewer letters, or ask an administrator whether the app is there for you.':
+  'Try fewer letters, or ask an administrator whether you may use the app.':
     'Versuche es mit weniger Buchstaben, oder frage einen Administrator, ob es die App für dich gibt.',
   '{n} apps found': { one: '{n} App gefunden', other: '{n} Apps gefunden' },
   'Back to the library': 'Zurück zur Bibliothek',
@@ -44,7 +44,7 @@ export const library: Table = {
   'Add an app': 'App hinzufügen',
   'Add an app and choose who may use it. Then it appears here.':
     'Apps erscheinen hier, sobald es sie gibt und jemand sie benutzen darf.',
-  'Apps appear here once an administrator gives you one.':
+  'Apps appear here after an administrator has given you one.':
     'Apps erscheinen hier, sobald ein Administrator dir eine gibt.',
   'Used before': 'Schon benutzt',
   New: 'Neu',

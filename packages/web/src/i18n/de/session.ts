@@ -73,7 +73,7 @@ export const session: Table = {
   'Encode time on the host': 'Kodierzeit auf dem Rechner',
   'Frames dropped here': 'Hier ausgelassene Bilder',
   Freezes: 'Standbilder',
-  'Packets lost in all': 'Verlorene Pakete insgesamt',
+  'Packets lost in total': 'Verlorene Pakete insgesamt',
   'Longest gap between frames': 'Größte Lücke zwischen Bildern',
   'Your display': 'Dein Bildschirm',
   now: 'jetzt',
@@ -113,7 +113,7 @@ export const session: Table = {
     one: 'Zu {n} Fenster wechseln',
     other: 'Zwischen {n} Fenstern wechseln',
   },
-  '{n} gamepads play': { one: '{n} Gamepad spielt', other: '{n} Gamepads spielen' },
+  '{n} gamepads are used': { one: '{n} Gamepad in Gebrauch', other: '{n} Gamepads in Gebrauch' },
   'The app that runs now is closed. What it has not saved is lost.':
     'Die App, die jetzt läuft, wird geschlossen. Was sie nicht gespeichert hat, ist verloren.',
   'There is no other app of that name.': 'Es gibt keine andere App mit diesem Namen.',
@@ -137,7 +137,7 @@ export const session: Table = {
   'Your keyboard': 'Deine Tastatur',
   'As detected: {name}': 'Wie erkannt: {name}',
   'As detected': 'Wie erkannt',
-  'The app gets the characters printed on its keys. This device remembers your choice; games see the same keys with every layout.':
+  'The app gets the characters that are printed on your keys. This device remembers your choice. Games see the same keys with every layout.':
     'Die App bekommt die Zeichen, die auf den Tasten stehen. Dieses Gerät merkt sich deine Wahl; Spiele sehen mit jeder Belegung dieselben Tasten.',
   'Type into the app': 'In die App schreiben',
   'Type it': 'Schreiben',
@@ -147,7 +147,7 @@ export const session: Table = {
   'Files to send': 'Dateien zum Senden',
   '{file} is being downloaded. Its progress is on the picture.':
     '{file} wird heruntergeladen. Der Fortschritt steht auf dem Bild.',
-  'They appear in Uploads; the limit is {size} a file. You can also drop files on the picture.':
+  'Sent files appear in the folder Uploads; each can have at most {size}. You can also drop files on the picture.':
     'Sie kommen in Uploads an, jede höchstens {size}. Du kannst sie auch auf das Bild ziehen.',
   Home: 'Eigener Ordner',
   'Nothing is in this folder.': 'In diesem Ordner ist nichts.',
@@ -190,7 +190,7 @@ export const session: Table = {
   '{app}. {keys} shows the controls.': '{app}. {keys} zeigt die Bedienung.',
   'Microphone on': 'Mikrofon an',
   'Turn it off': 'Ausschalten',
-  'Drop it to send it to Uploads': 'Loslassen, um es an Uploads zu senden',
+  'Drop the file to send it to the folder Uploads': 'Loslassen, um es an Uploads zu senden',
   'The app is closed. What it has not saved is lost. To keep it open, go back to the library instead.':
     'Die App wird geschlossen. Was sie nicht gespeichert hat, ist verloren. Soll sie offen bleiben, geh stattdessen zurück zur Bibliothek.',
   'Your app': 'Deine App',
@@ -230,7 +230,7 @@ export const session: Table = {
     'Deine Dateien für diese App konnten nicht geöffnet werden.',
   'The connection to this browser was too slow for too long.':
     'Die Verbindung zu diesem Browser war zu lange zu langsam.',
-  'The machine’s agent restarted and could not keep the app.':
+  'The machine’s agent restarted, which ended the app.':
     'Der Agent des Rechners wurde neu gestartet und konnte die App nicht halten.',
   'The rules of the machine do not allow this app.': 'Die Regeln des Rechners erlauben diese App nicht.',
   'The machine had no room for the app.': 'Der Rechner hatte keinen Platz für die App.',
@@ -243,7 +243,7 @@ export const session: Table = {
     'Gemessen sind {measured} kbit/s; nötig sind mindestens {needed}.',
   'Measured {measured} kbit/s; {recommended} are recommended.':
     'Gemessen sind {measured} kbit/s; empfohlen sind {recommended}.',
-  'Measured a round trip of {measured} ms; at most {most} will do.':
+  'Measured a round trip of {measured} ms; at most {most} ms are allowed.':
     'Gemessen ist eine Umlaufzeit von {measured} ms; höchstens {most} dürfen es sein.',
   'This device decodes {lines} lines; {needed} are needed.':
     'Dieses Gerät dekodiert {lines} Zeilen; nötig sind {needed}.',
@@ -252,8 +252,8 @@ export const session: Table = {
   'Browsers often cannot keep up with this quality.': 'Browser kommen mit dieser Qualität oft nicht mit.',
   'Whether the display shows {fps} pictures per second is not known.':
     'Ob der Bildschirm {fps} Bilder pro Sekunde zeigt, ist nicht bekannt.',
-  'The display shows {hz} pictures per second of {fps}.':
-    'Der Bildschirm zeigt {hz} Bilder pro Sekunde von {fps}.',
+  'The display shows only {hz} of {fps} pictures per second.':
+    'Der Bildschirm zeigt nur {hz} von {fps} Bildern pro Sekunde.',
   'The connection to this device lost data and answered slowly.':
     'Die Verbindung zu diesem Gerät hat Daten verloren und langsam geantwortet.',
   'Use a cable or move closer to the Wi-Fi, pause other downloads, or choose a quality with a lower bitrate.':
@@ -273,7 +273,7 @@ export const session: Table = {
   'It was too short to say what limited it.': 'Sie war zu kurz, um zu sagen, was sie eingeschränkt hat.',
   'Not all of it was smooth, and no single cause was found.':
     'Nicht alles war flüssig, und eine einzelne Ursache wurde nicht gefunden.',
-  'Tell an administrator when it happened: what was measured is kept for a while.':
+  'Tell an administrator at what time it happened. The measurements are stored only for a while.':
     'Sag einem Administrator, wann es war: Was gemessen wurde, bleibt eine Weile erhalten.',
   'Nothing limited it.': 'Nichts hat sie eingeschränkt.',
   '{app}, open for {time}, ended {when}.': '{app}, {time} lang offen, beendet {when}.',

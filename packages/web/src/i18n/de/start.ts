@@ -52,13 +52,13 @@ export const start: Table = {
   'Set the password': 'Passwort setzen',
   'Set up': 'Einrichten',
   'Make this instance yours': 'Übernimm diese Instanz',
-  'Nobody has claimed it yet. The first account becomes its administrator, so it asks for a token that only people with access to its machine can read.':
+  'Nobody has claimed it yet. The first account becomes its administrator. To create it, you need a token that only people with access to the server can read.':
     'Noch hat sie niemand übernommen. Das erste Konto wird ihr Administrator. Deshalb fragt sie nach einem Token, das nur lesen kann, wer Zugang zu ihrem Rechner hat.',
   'The token is 64 letters and digits long': 'Das Token hat 64 Buchstaben und Ziffern',
-  'That is not the token of this start. Read the file again.':
-    'Das ist nicht das Token dieses Starts. Lies die Datei noch einmal.',
+  'This token is wrong. Every start of the server makes a new one, so read the token again.':
+    'Dieses Token ist falsch. Jeder Start des Servers macht ein neues, lies es also noch einmal.',
   'Setup token': 'Token zum Einrichten',
-  'On the machine of the server: ./scripts/up prints the command that shows it. An installed service keeps it in /run/service/setup-token. Every start makes a new one.':
+  'On the machine of the server: ./scripts/up prints the command that shows the token. An installed service writes it to /run/service/setup-token. Every start makes a new token.':
     'Auf dem Rechner des Servers: ./scripts/up nennt den Befehl, der es zeigt. Ein installierter Dienst legt es in /run/service/setup-token ab. Jeder Start macht ein neues.',
   'Claim this instance': 'Instanz übernehmen',
   'I have a backup of an instance': 'Ich habe die Sicherung einer Instanz',

@@ -8,11 +8,11 @@ export const touch: Table = {
   'Fingers on the picture': 'Finger auf dem Bild',
   'Direct touch': 'Direkt berühren',
   'Touch pad': 'Touchpad',
-  'A finger moves the pointer, a tap clicks, a long press drags. Two fingers scroll; their tap is a right click.':
+  'A finger moves the pointer, a tap clicks, a long press drags. Two fingers scroll; a tap with two fingers is a right click.':
     'Ein Finger bewegt den Zeiger, Tippen klickt, langes Drücken zieht. Zwei Finger blättern; ihr Tippen ist ein Rechtsklick.',
   'Every finger touches the app itself, as on a touch screen.':
     'Jeder Finger liegt auf der App selbst, die einen Touchscreen hat.',
-  'A finger is on the app itself. Two fingers enlarge and move the picture; their tap is a right click.':
+  'A finger touches the app. Two fingers enlarge and move the picture; a tap with two fingers is a right click.':
     'Ein Finger liegt auf der App selbst. Zwei Finger vergrößern und bewegen das Bild; ihr Tippen ist ein Rechtsklick.',
   'Gamepad on the screen': 'Gamepad auf dem Bildschirm',
   None: 'Keines',
@@ -22,7 +22,7 @@ export const touch: Table = {
   'This host does not support gamepads. Your choice is used on hosts that do.':
     'Dieser Host nimmt keine Gamepads. Deine Wahl gilt, wo einer es tut.',
   'The app sees it as a gamepad that is plugged in.': 'Die App sieht es als angestecktes Gamepad.',
-  'This device remembers both.': 'Dieses Gerät merkt sich beides.',
+  'This device stores both choices.': 'Dieses Gerät merkt sich beides.',
   'Show the whole picture': 'Das ganze Bild zeigen',
   'Type into the app': 'In die App tippen',
   'More keys': 'Weitere Tasten',

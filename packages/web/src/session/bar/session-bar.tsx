@@ -225,7 +225,7 @@ export function BarHandle({ place, onReveal }: { place: BarPlace; onReveal: () =
 }
 
 function padLabel(pads: number): string {
-  return plural(pads, 'A gamepad plays', '{n} gamepads play');
+  return plural(pads, 'A gamepad is used', '{n} gamepads are used');
 }
 
 function BarButton(props: {

@@ -69,9 +69,10 @@ export default function FilesDialog(props: { onClose: () => void; files: FileTra
         }}
       />
       <p className={styles.hint}>
-        {t('They appear in Uploads; the limit is {size} a file. You can also drop files on the picture.', {
-          size: sizeLabel(props.maxFileMb * 1024 * 1024),
-        })}
+        {t(
+          'Sent files appear in the folder Uploads; each can have at most {size}. You can also drop files on the picture.',
+          { size: sizeLabel(props.maxFileMb * 1024 * 1024) },
+        )}
       </p>
       <h3 className={styles.place}>{path === '' ? t('Home') : path}</h3>
       {problem !== null && <p role="alert">{problem}</p>}

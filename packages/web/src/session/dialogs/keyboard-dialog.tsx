@@ -70,7 +70,7 @@ export default function KeyboardDialog(props: {
           </select>
           <small id={noteId}>
             {t(
-              'The app gets the characters printed on its keys. This device remembers your choice; games see the same keys with every layout.',
+              'The app gets the characters that are printed on your keys. This device remembers your choice. Games see the same keys with every layout.',
             )}
           </small>
         </label>

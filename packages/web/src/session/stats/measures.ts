@@ -117,7 +117,7 @@ export function factsOf(last: StreamStats): [name: string, value: string][] {
     [t('Encode time on the host'), valueLabel(number(metrics.encode_ms), 'ms')],
     [t('Frames dropped here'), valueLabel(number(metrics.frames_dropped), '')],
     [t('Freezes'), valueLabel(number(metrics.freeze_count), '')],
-    [t('Packets lost in all'), valueLabel(number(metrics.packets_lost), '')],
+    [t('Packets lost in total'), valueLabel(number(metrics.packets_lost), '')],
     [t('Longest gap between frames'), valueLabel(number(metrics.present_interval_max_ms), 'ms')],
     [t('Your display'), hz === undefined ? '–' : `${hz.toFixed(0)} Hz`],
   ];

@@ -195,7 +195,7 @@ export function Theatre(props: {
         )}
         {files.dragged && (
           <p className={styles.toast} data-stream-overlay="">
-            {t('Drop it to send it to Uploads')}
+            {t('Drop the file to send it to the folder Uploads')}
           </p>
         )}
         {toast !== null && (

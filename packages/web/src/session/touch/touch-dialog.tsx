@@ -53,7 +53,7 @@ export function TouchDialog(props: {
         {props.maxPads === 0
           ? t('This host does not support gamepads. Your choice is used on hosts that do.')
           : t('The app sees it as a gamepad that is plugged in.')}{' '}
-        {t('This device remembers both.')}
+        {t('This device stores both choices.')}
       </p>
     </Dialog>
   );
@@ -62,12 +62,12 @@ export function TouchDialog(props: {
 function labelOf(mode: TouchMode, touchScreen: boolean): string {
   if (mode === 'pad')
     return t(
-      'A finger moves the pointer, a tap clicks, a long press drags. Two fingers scroll; their tap is a right click.',
+      'A finger moves the pointer, a tap clicks, a long press drags. Two fingers scroll; a tap with two fingers is a right click.',
     );
   return touchScreen
     ? t('Every finger touches the app itself, as on a touch screen.')
     : t(
-        'A finger is on the app itself. Two fingers enlarge and move the picture; their tap is a right click.',
+        'A finger touches the app. Two fingers enlarge and move the picture; a tap with two fingers is a right click.',
       );
 }
 

@@ -17,7 +17,7 @@ export const CAPTURE_KINDS = [
   {
     kind: 'pipeline_dot',
     label: 'Pipeline',
-    tells: 'The elements that the picture passes, with state and format.',
+    tells: 'The elements that process the picture, with state and format.',
     extension: 'dot',
   },
   { kind: 'log_tail', label: 'Log', tells: 'The last output of the app and the agent.', extension: 'txt' },

@@ -35,10 +35,10 @@ export function DeletionEffects({ id }: { id: string }) {
   if (effect.isError) return <p>What is deleted with it could not be counted.</p>;
   if (effect.data === undefined) return <Skeleton height={72} radius={8} />;
   const lines = effectLines(effect.data);
-  if (lines.length === 0) return <p>Nothing else goes with it.</p>;
+  if (lines.length === 0) return <p>Nothing else is deleted.</p>;
   return (
     <div>
-      <p>With it go:</p>
+      <p>This is deleted too:</p>
       <ul className={styles.effects}>
         {lines.map((line) => (
           <li key={line}>{line}</li>

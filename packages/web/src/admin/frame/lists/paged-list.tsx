@@ -80,7 +80,7 @@ export function ShowMore(props: {
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = props.query;
   if (!hasNextPage) return null;
   if (typeof props.sortedOf === 'number')
-    return <p className={styles.dim}>In the order of the first {props.sortedOf}; there are more.</p>;
+    return <p className={styles.dim}>Only the first {props.sortedOf} rows are sorted; there are more.</p>;
   return (
     <Button className={styles.more ?? ''} loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
       Show more
