@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-// The name of a file is its tier (CONTRIBUTING.md, "Tests"):
+// The name of a file decides its tier (CONTRIBUTING.md, "Tests"):
 //   x.test.ts     unit                                                     gate
 //   x.int.test.ts integration: real programs, databases, sockets           gate
 //   x.db.test.ts  integration whose subject is the database, on both       gate
@@ -11,7 +11,7 @@ import { defineConfig } from 'vitest/config';
 const PACKAGES = '{protocol,control-plane,node-agent,packages/*,test-harness,scripts}';
 const NEVER = ['**/node_modules/**', '**/dist/**'];
 
-/** A test fails for what is missing, not for what is late on a busy machine. */
+/** A test must fail if a result is missing, but not if the result is only late on a busy machine. */
 const patience = { testTimeout: 180_000, hookTimeout: 180_000, expect: { poll: { timeout: 60_000 } } };
 
 const common = { ...patience, exclude: NEVER, setupFiles: ['test-harness/src/fixed-seed.ts'] };
@@ -22,7 +22,7 @@ const endToEnd = {
   setupFiles: [...common.setupFiles, 'test-harness/src/e2e-run.ts'],
 };
 
-/** Agents under test wait longer for their own helpers: on a busy machine those are late, not dead. */
+/** Agents under test wait longer for their own helper processes, which may only be late on a busy machine. */
 const patientAgents = { FOOTLIGHT_TEST_PATIENCE: '10' };
 
 export default defineConfig({

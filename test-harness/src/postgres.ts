@@ -39,7 +39,7 @@ export interface PostgresDatabase {
 /** Connection URL of the server that the test command started for the whole run. */
 export const POSTGRES_URL_VARIABLE = 'FOOTLIGHT_TEST_POSTGRES_URL';
 
-/** Time limit until a standby server follows, in milliseconds. */
+/** Time limit until a standby server replicates its primary, in milliseconds. */
 const FOLLOW_LIMIT_MS = 20_000;
 
 // These settings are fast but unsafe: test data may be lost when the machine crashes.
@@ -189,7 +189,7 @@ async function startCluster(
   };
 }
 
-/** Standby server that follows a primary. */
+/** Standby server that replicates a primary. */
 export interface StandbyPostgresServer extends PostgresServer {
   /** Promotes the standby, which accepts writes afterwards. */
   takeOver(): Promise<void>;
@@ -267,7 +267,7 @@ function serverAt(url: string, stop: () => Promise<void>): PostgresServer {
     url,
     async createDatabase(template) {
       const name = `test_${randomBytes(8).toString('hex')}`;
-      // Copying the files takes half the processor time of copying through the log: 25 of 50 ms on 2 cores.
+      // Copying the files takes half the processor time of copying through the log: 25 instead of 50 ms on 2 cores.
       const copied = template ? ` template ${template.name} strategy file_copy` : '';
       await execute(url, `create database ${name}${copied}`);
       const own = new URL(url);

@@ -21,7 +21,7 @@ export class TcpRelay {
   targets: readonly URL[];
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  /** Connections that carry no more data in any mode. */
+  /** Connections that pass no more data, in any mode. */
   readonly #dead = new Set<Socket>();
   #cutAfterBytes: number | null = null;
   #cutAt: { words: string; when: 'unheard' | 'heard' | 'answered'; happened: () => void } | null = null;

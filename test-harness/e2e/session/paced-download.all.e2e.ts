@@ -18,10 +18,7 @@ declare global {
 const PATH_KBPS = 8_000;
 const PICTURE_KBPS = 3_000;
 const FILE_BYTES = LONG ? 6_000_000 : 1_000_000;
-/**
- * Largest additional delay for half of the pictures: a tenth of the queue. A download without rate limit adds more than
- * 25 ms.
- */
+/** Largest additional median delay: a fifth of the full queue. A download without rate limit adds more than 25 ms. */
 const MEDIAN_MORE_MS = 12;
 /** Makes the file, then draws a picture that changes completely in each frame. */
 const APP = `head -c ${FILE_BYTES} /dev/zero >$HOME/large.bin; exec "$0" "$1"`;

@@ -226,7 +226,7 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
       ],
     );
     await fingers.up();
-    // The content must follow the fingers upwards, so the wheel must turn down.
+    // The content must move upwards with the fingers, so the wheel must turn down.
     await expect.poll(() => presses().some(({ button }) => button === 65), { timeout: 20_000 }).toBe(true);
     expect(presses().some(({ button }) => button === 64)).toBe(false);
     forget();

@@ -96,7 +96,7 @@ export async function startRealPodman(): Promise<RealPodman> {
   let service: ChildProcess | null = null;
   let output = '';
   const podman = async (...words: string[]) => {
-    // Its conmon leaves a file `oom` in the directory in which it was started.
+    // The `conmon` of podman leaves a file `oom` in the directory in which it was started.
     const { stdout } = await run('podman', words, { env, cwd: folder, maxBuffer: 16 * 1024 * 1024 });
     return stdout.trim();
   };

@@ -28,9 +28,9 @@ export type PullStep = Pick<ImageState, 'state' | 'progress_pct' | 'bytes' | 'er
 /** Faults of a fake agent. Tests may change every field while the agent runs. */
 export interface Behaviour {
   /**
-   * Default: refuses a command that needs a session if the agent does not hold that session, and accepts every other
+   * Default: refuses a command that needs a session if the agent does not have this session, and accepts every other
    * command.
-   * @param holdsSession whether the agent holds the command's session, and the session is not ending
+   * @param holdsSession whether the agent has the command's session, and the session is not ending
    */
   answer: (command: ControlCommand, holdsSession: boolean) => Answer;
   /** Milliseconds between a command and its ack. */

@@ -73,7 +73,7 @@ export interface FakeAgentOptions {
  *
  * An object is one host. `connect` dials, enrolls or authenticates, registers and reports the capacity. `drop` breaks
  * the link and keeps the sessions. `crash` loses link and sessions and changes the boot id. Only `stay` reconnects
- * automatically. A process can hold a thousand fake agents.
+ * automatically. A process can run a thousand fake agents.
  *
  * Teardown: `close` and `drop` end the socket, and with it the heartbeat; the signal of `stay` ends its waits. A
  * delayed ack or launch step of an ended link is not sent.
@@ -424,7 +424,7 @@ export class FakeAgent {
     if (ack.ok) await this.#obey(command);
   }
 
-  /** Whether the command names a session that this agent holds and that is not ending. */
+  /** Whether the command names a session that this agent has and that is not ending. */
   #holdsSessionOf(command: ControlCommand): boolean {
     const session = 'session_id' in command ? this.sessions.get(command.session_id) : undefined;
     return session !== undefined && session.state !== 'stopping' && !isTerminal(session.state);

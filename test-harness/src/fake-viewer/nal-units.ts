@@ -22,9 +22,9 @@ interface NalRules {
   type(head: number): number;
   aggregate: number;
   fragment: number;
-  /** bits of the fragment header byte that hold the unit type */
+  /** bits of the fragment header byte that contain the unit type */
   typeMask: number;
-  /** true for types of NAL units that a packet may carry whole */
+  /** true for types of NAL units that a packet may contain without fragmentation */
   isUnit(type: number): boolean;
   isKeyframe(type: number): boolean;
   /** header of a fragmented unit, from the header and the type of its first fragment */

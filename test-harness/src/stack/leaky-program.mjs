@@ -1,4 +1,4 @@
-// Works in cycles and leaks one resource in every n-th, so that a test of the leak detector has a leak.
+// Works in cycles and leaks one resource in every n-th cycle, so that a test of the leak detector has a leak.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 // Loaded before a program: its wall clock is ahead by the milliseconds that the file FOOTLIGHT_CLOCK_FILE contained at
-// its start. Deadlines keep their speed.
+// its start. Timers are not affected.
 import { readFileSync } from 'node:fs';
 
 const aheadMs = Number(readFileSync(process.env.FOOTLIGHT_CLOCK_FILE ?? '', 'utf8'));
