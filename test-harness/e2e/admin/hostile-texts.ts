@@ -70,7 +70,7 @@ export const HOST_PARTS = {
   // The effective settings.
   Settings: 2,
   // Display, sound and device.
-  'Display beside the host': 2,
+  'Display on the host': 2,
   // Processor, storage and its path, version.
   Machine: 4,
 } as const;

@@ -183,7 +183,7 @@ describe('an administrator', () => {
     const link = await page.getByLabel('link to set a new password', { exact: true }).inputValue();
     const { hostname } = new URL(link);
     expect(hostname).not.toMatch(/^(localhost|127\.|\[::1)/);
-    await shows(`It has the address ${new URL(link).host} of the server itself`);
+    await shows(`It uses the server’s own address ${new URL(link).host}`);
 
     const other = await startBrowser({ width: 390, height: 844 });
     try {

@@ -197,7 +197,7 @@ function RuleDialog(props: {
       >
         <TextInput
           label="Number of the title"
-          description="As the store counts it: the number in the address of its page."
+          description="The number in the address of the title’s page in the store."
           inputMode="numeric"
           disabled={stored !== null}
           {...(stored === null ? { 'data-autofocus': true } : {})}

@@ -63,8 +63,8 @@ export function HostCertification({ id }: { id: string }) {
     <Section title="Certification" busy={found.isPending}>
       {found.data !== undefined && rows.length === 0 && curves.length === 0 && (
         <EmptyState icon={IconGauge} title="Not measured yet">
-          Run <code>scripts/certify --host</code> while nothing else runs on this host; launches then step
-          down from what its encoder is too slow for.
+          Run <code>scripts/certify --host</code> while nothing else runs on this host; launches then avoid
+          the qualities for which its encoder is too slow.
         </EmptyState>
       )}
       {rows.length > 0 && (

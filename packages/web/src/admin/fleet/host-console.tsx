@@ -46,7 +46,7 @@ export function HostConsoleSection({ host, shown }: { host: Host; shown: AdminSe
     queryFn: ({ signal }) => call('hostConsole.read', { params: { id: host.id }, signal }),
   });
   return (
-    <Section title="Display beside the host" busy={query.isPending}>
+    <Section title="Display on the host" busy={query.isPending}>
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {query.isPending && <Skeleton height={96} radius={14} />}
       {shown !== undefined && <p className={pageStyles.dim}>{shownLabel(shown)}</p>}

@@ -85,8 +85,8 @@ export function JobForm({ job }: { job: Job }) {
           </div>
           {schedule.locked && (
             <p className={styles.note}>
-              {schedule.locked_by ?? 'A variable'} of the server's environment sets this time. It can be
-              changed here once that variable is gone.
+              {schedule.locked_by ?? 'A variable'} of the server's environment sets this time. To change the
+              time here, remove that variable first.
             </p>
           )}
           <Switch

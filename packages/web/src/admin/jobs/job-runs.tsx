@@ -22,7 +22,7 @@ const COLUMNS: readonly Column[] = [
   { label: 'State' },
   { label: 'Started' },
   { label: 'Took', kind: 'number' },
-  { label: 'Asked for by' },
+  { label: 'Requested by' },
   { label: 'Result' },
 ];
 const HOST_COLUMNS: readonly Column[] = [{ label: 'State' }, { label: 'Host' }, ...COLUMNS.slice(1)];

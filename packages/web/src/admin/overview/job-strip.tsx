@@ -32,7 +32,7 @@ export function JobStrip({ jobs }: { jobs: readonly Job[] | undefined }) {
         </li>
       ))}
       <li className={styles.dim}>
-        {countLabel(managed.length - told.length, 'job')} in order.
+        {countLabel(managed.length - told.length, 'job')} without problems.
         {next !== undefined && (
           <span>
             Next: {next.job.name},{' '}

@@ -67,7 +67,7 @@ function MadeLink(props: { link: Success<'users.passwordReset'>; name: string; o
   return (
     <div className={styles.stack}>
       <p>
-        Send it to {name} on a way that only {name} reads. It is shown only now, and ends{' '}
+        Send it in such a way that only {name} can read it. It is shown only now, and expires{' '}
         <RelativeTime at={link.expires_at} />.
       </p>
       <CopyLine value={link.url} label="link to set a new password" />

@@ -46,7 +46,7 @@ export function LaunchProfileFields(props: {
         <NativeSelect label="Who it is for" data={VISIBILITIES} {...form.getInputProps('visibility')} />
         <NumberInput
           label="Place in lists"
-          description="Smaller is higher."
+          description="A smaller number is higher in the list."
           {...form.getInputProps('sort_order')}
         />
       </div>

@@ -121,13 +121,13 @@ function RungFields({ rung, onDone }: { rung: StreamProfile | null; onDone: () =
         <div className={styles.pair}>
           <NumberInput
             label="Not offered below"
-            description="Measured bandwidth; 0: always."
+            description="Measured bandwidth; 0: always offered."
             suffix=" kbit/s"
             {...field('min_offer_bandwidth_kbps')}
           />
           <NumberInput
             label="Risky below"
-            description="Measured bandwidth; 0: never."
+            description="Measured bandwidth; 0: never risky."
             suffix=" kbit/s"
             {...field('recommended_offer_bandwidth_kbps')}
           />
@@ -157,7 +157,7 @@ function RungFields({ rung, onDone }: { rung: StreamProfile | null; onDone: () =
           />
           <NumberInput
             label="Lines to decode"
-            description="At least; 0: any."
+            description="The device must decode at least this number; 0: any."
             {...field('min_decode_height')}
           />
           <NativeSelect

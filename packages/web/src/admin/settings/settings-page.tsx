@@ -111,7 +111,7 @@ function Form({ settings }: { settings: InstanceSettings }) {
         />
         <Switch
           label="Record the last minute of new sessions"
-          description="Hosts keep the last 60 seconds of picture and sound in memory. Administrators can save them for a day, and a failure, a note or a bad verdict does it automatically. People see a mark as long as their session is recorded."
+          description="Hosts keep the last 60 seconds of picture and sound in memory. Administrators can save them for a day, and a failure, a note or a bad verdict saves them automatically. People see a mark as long as their session is recorded."
           key={form.key('flight_recorder_enabled')}
           {...form.getInputProps('flight_recorder_enabled', { type: 'checkbox' })}
         />
