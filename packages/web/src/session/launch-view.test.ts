@@ -31,7 +31,7 @@ describe('the first record decides between launch and return', () => {
     ['running', 'return'],
   ] as const)('%s: %s', (state, visit) => {
     expect(seen(at(state)).visit).toBe(visit);
-    // When a person returns, the app may later stop; a launch's app runs later.
+    // A later record does not change the decision.
     expect(seen(at(state), at('running')).visit).toBe(visit);
   });
   test('no record: not known', () => {
