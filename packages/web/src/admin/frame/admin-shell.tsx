@@ -93,8 +93,8 @@ export function AdminShell() {
   useClearedToasts();
   const path = useRouterState({ select: (state) => state.location.pathname });
   const [opened, setOpened] = useState(false);
-  // On a phone, the menu would cover the page that its link has opened. biome-ignore
-  // lint/correctness/useExhaustiveDependencies: another path is another page
+  // On a phone, the menu would cover the page that its link has opened.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another path is another page
   useEffect(() => setOpened(false), [path]);
   const current = GROUPS.flatMap((group) => group.entries).findLast(
     ({ to, also }) => path.startsWith(to) || path === also,
