@@ -31,6 +31,10 @@ export function registerFleetRoutes(server: Server, fleet: FleetService): void {
     status: 200,
     body: { items: await fleet.hosts.gpus(params.id) },
   }));
+  server.handle('gpus.list', async ({ query }) => ({
+    status: 200,
+    body: await fleet.hosts.listGpus(query.limit, query.cursor),
+  }));
   server.handle('hosts.load', async ({ params }) => ({
     status: 200,
     body: await fleet.hosts.load(params.id),

@@ -55,8 +55,10 @@ const answers: Answers = {
   'entitlements.list': ({ id }) => ({ items: made.entitlements(id) }),
   'hosts.list': () => ({ items: made.hosts, next_cursor: null }),
   'hosts.read': ({ id }) => made.hosts.find((host) => host.id === id) ?? made.host(1),
-  'hosts.gpus': ({ id }) => ({
-    items: id === made.id(3, 3) ? [] : id === made.id(3, 2) ? [made.software] : [made.gpu(0), made.gpu(1)],
+  'hosts.gpus': ({ id }) => ({ items: gpusOfHost(id) }),
+  'gpus.list': () => ({
+    items: made.hosts.map(({ id }) => ({ host_id: id, gpus: gpusOfHost(id) })),
+    next_cursor: null,
   }),
   'certification.list': ({ id }) => ({ host_id: id, certifications: made.certifications }),
   'certification.concurrency': ({ id }) => ({ host_id: id, items: made.concurrency }),
@@ -171,6 +173,11 @@ const answers: Answers = {
     next_cursor: null,
   }),
 };
+
+function gpusOfHost(id: string): ReturnType<typeof made.gpu>[] {
+  if (id === made.id(3, 3)) return [];
+  return id === made.id(3, 2) ? [made.software] : [made.gpu(0), made.gpu(1)];
+}
 
 function page<Item>(
   items: readonly Item[],

@@ -1,5 +1,5 @@
 import { SECOND_MS, within } from '@footlight/platform';
-import type { Gpu, Host, HostLoad } from '@footlight/protocol/rest';
+import type { Gpu, Host, HostGpus, HostLoad } from '@footlight/protocol/rest';
 import { bool, flag } from '../../platform/database/codec.ts';
 import { lockForRemoval } from '../../platform/database/index.ts';
 import type { HostsTable } from '../../platform/database/tables/fleet.ts';
@@ -63,6 +63,27 @@ export class HostAdmin {
     if (host.capacity_detection !== 'ok') return [];
     const loads = await this.#links.handlers.loads([id]);
     return (await gpusOf(db, [id])).filter((gpu) => bool(gpu.reported)).map((gpu) => gpuView(gpu, loads));
+  }
+
+  /**
+   * The GPUs of each host, in the order of list().
+   * @throws ApiError 400 for an unreadable cursor
+   */
+  async listGpus(
+    limit: number,
+    cursor: string | undefined,
+  ): Promise<{ items: HostGpus[]; next_cursor: string | null }> {
+    const { db } = this.#platform.database;
+    const { rows, next_cursor } = pageOf(await listHosts(db, limit, readCursor(cursor)), limit);
+    const ids = rows.filter((host) => host.capacity_detection === 'ok').map(({ id }) => id);
+    const [gpus, loads] = await Promise.all([reportedGpus(db, ids), this.#links.handlers.loads(ids)]);
+    const gpusByHost = byHost(gpus);
+    const loadsByHost = byHost(loads);
+    const items = rows.map(({ id }) => ({
+      host_id: id,
+      gpus: (gpusByHost.get(id) ?? []).map((gpu) => gpuView(gpu, loadsByHost.get(id) ?? [])),
+    }));
+    return { items, next_cursor };
   }
 
   /** Load samples of a host's last hour. @throws ApiError 404; 503 when the replica with its link does not answer */
@@ -183,4 +204,14 @@ export class HostAdmin {
 export function requireHost(host: HostsTable | undefined): HostsTable {
   if (host === undefined) throw new ApiError('not_found', { message: 'There is no such host.' });
   return host;
+}
+
+function byHost<Row extends { host_id: string }>(rows: readonly Row[]): Map<string, Row[]> {
+  const grouped = new Map<string, Row[]>();
+  for (const row of rows) {
+    const known = grouped.get(row.host_id);
+    if (known === undefined) grouped.set(row.host_id, [row]);
+    else known.push(row);
+  }
+  return grouped;
 }

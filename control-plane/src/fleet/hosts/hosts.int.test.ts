@@ -115,6 +115,33 @@ describeDatabases('hosts and enrollment tokens of administrators', (databases) =
       });
     });
 
+    test('one request reads the GPUs of all hosts, page by page', async () => {
+      const [, first] = await connect('hosta', { capacity: gpuCapacity(2) });
+      await clock.pass(1_000);
+      const [, failed] = await connect('hostb', {
+        capacity: gpuCapacity(1, { detection: 'failed', detection_reason: 'driver crashed' }),
+      });
+      const gpusOf = async (id: string) =>
+        (await world.call('GET', `/v1/hosts/${id}/gpus`)).body as { items: { gpu_id: string }[] };
+      const { items } = await gpusOf(first);
+      world.handlers.gpuLoads = [
+        { host_id: first, gpu_id: items[0]!.gpu_id, active_sessions: 2, vram_mb_reserved: 512 },
+      ];
+      const page = async (query: string) =>
+        (await world.call('GET', `/v1/gpus?limit=1${query}`)).body as {
+          items: { host_id: string; gpus: { active_sessions: number }[] }[];
+          next_cursor: string | null;
+        };
+      const newest = await page('');
+      expect(newest.items).toEqual([{ host_id: failed, gpus: [] }]);
+      const next = await page(`&cursor=${newest.next_cursor}`);
+      expect(next).toEqual({
+        items: [{ host_id: first, gpus: (await gpusOf(first)).items }],
+        next_cursor: null,
+      });
+      expect(next.items[0]?.gpus.map((gpu) => gpu.active_sessions)).toEqual([2, 0]);
+    });
+
     test('a host whose detection is not ok shows neither capacity nor GPUs', async () => {
       const [agent, id] = await connect('hosta', { capacity: gpuCapacity(1) });
       agent.send(gpuCapacity(1, { detection: 'failed', detection_reason: 'driver\u0007 crashed' }));

@@ -111,6 +111,14 @@ export const gpu = z
   .meta({ id: 'Gpu', description: 'A GPU of a host.' });
 export type Gpu = z.output<typeof gpu>;
 
+const hostGpus = z
+  .object({
+    host_id: madeId.describe('Id of the host.'),
+    gpus: z.array(gpu).describe('Its GPUs, by their index; none while their detection is not ok.'),
+  })
+  .meta({ id: 'HostGpus', description: 'The GPUs of one host.' });
+export type HostGpus = z.output<typeof hostGpus>;
+
 /** Name with which an agent registers. */
 const nodeName = z.string().regex(NODE_NAME_PATTERN);
 
@@ -238,6 +246,19 @@ export const fleetOperations = {
     responses: { 200: z.object({ items: z.array(gpu).describe('The GPUs, by their index.') }) },
     refusals: { not_found: NO_HOST },
     example: { params: byId, response: { items: [exampleGpu] } },
+  }),
+  'gpus.list': operation({
+    id: 'gpus.list',
+    method: 'GET',
+    path: '/v1/gpus',
+    auth: 'admin',
+    summary: 'The GPUs of each host, in the order of the list of hosts',
+    query: pageQuery(50),
+    responses: { 200: page(hostGpus) },
+    example: {
+      query: { limit: '20' },
+      response: { items: [{ host_id: exampleHost.id, gpus: [exampleGpu] }], next_cursor: null },
+    },
   }),
   'hosts.drain': operation({
     id: 'hosts.drain',

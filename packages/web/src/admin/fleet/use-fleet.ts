@@ -1,5 +1,5 @@
-import type { Gpu, Host } from '@footlight/protocol/rest';
-import { useQueries, useQuery } from '@tanstack/react-query';
+import type { Gpu, HostGpus } from '@footlight/protocol/rest';
+import { useQuery } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 
@@ -17,25 +17,18 @@ export function useHosts() {
   });
 }
 
-/**
- * GPUs by host id. A host is missing until its answer has arrived; its value is undefined if every answer was an error.
- */
-export function useGpus(hosts: readonly Host[]): ReadonlyMap<string, Gpu[] | undefined> {
-  return useQueries({
-    queries: hosts.map((host) => ({
-      queryKey: adminKeys.gpus(host.id),
-      queryFn: ({ signal }: { signal: AbortSignal }) =>
-        call('hosts.gpus', { params: { id: host.id }, signal }),
-      refetchInterval: REFRESH_MS,
-    })),
-    combine: (answers) =>
-      new Map(
-        answers.flatMap((answer, index): [string, Gpu[] | undefined][] => {
-          const host = hosts[index];
-          return host === undefined || answer.isPending ? [] : [[host.id, answer.data?.items]];
-        }),
-      ),
+/** GPUs of all hosts by host id, refreshed while the page is visible. A new host is missing until the next refresh. */
+export function useGpus() {
+  return useQuery({
+    queryKey: adminKeys.allGpus,
+    queryFn: ({ signal }) => call('gpus.list', { query: { limit: MAX }, signal }),
+    select: gpusByHost,
+    refetchInterval: REFRESH_MS,
   });
+}
+
+function gpusByHost({ items }: { items: HostGpus[] }): ReadonlyMap<string, Gpu[]> {
+  return new Map(items.map(({ host_id, gpus }) => [host_id, gpus]));
 }
 
 /** Largest number of live sessions that are read at once. */

@@ -12,6 +12,7 @@ export const adminKeys = {
   deletion: (id: string) => ['deletion', id] as const,
   configCatalog: ['config-catalog'] as const,
   gpus: (hostId: string) => ['hosts', hostId, 'gpus'] as const,
+  allGpus: ['hosts', 'gpus'] as const,
   enrollmentTokens: ['enrollment-tokens'] as const,
   adminSessions: ['admin-sessions'] as const,
   adminOverviewSessions: ['admin-sessions', 'overview'] as const,

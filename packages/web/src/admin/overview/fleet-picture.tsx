@@ -24,7 +24,8 @@ export function FleetPicture({
   gpus,
 }: {
   hosts: readonly Host[];
-  gpus: ReadonlyMap<string, Gpu[] | undefined>;
+  /** undefined: not read yet */
+  gpus: ReadonlyMap<string, Gpu[]> | undefined;
 }) {
   return (
     <ul className={styles.fleet}>
@@ -36,7 +37,7 @@ export function FleetPicture({
             </Link>
             <HostChip host={host} />
           </div>
-          <GpuCells host={host} gpus={gpus.get(host.id)} />
+          <GpuCells host={host} gpus={gpus?.get(host.id)} />
           {hosts.length <= MAX_STRIPS && <LoadStrip host={host} />}
         </li>
       ))}

@@ -37,7 +37,7 @@ export function OverviewPage() {
   usePageTitle('Overview');
   const hosts = useHosts();
   const items = hosts.data?.items ?? [];
-  const gpus = useGpus(items);
+  const gpus = useGpus();
   const sessions = useActiveSessions();
   const setup = useQuery({ queryKey: keys.setup, queryFn: ({ signal }) => call('setup.status', { signal }) });
   const activity = useQuery({
@@ -53,9 +53,9 @@ export function OverviewPage() {
     ...upkeepFindings(jobs.data?.items ?? [], images.data?.images ?? []),
   ]);
   // The parts are shown together, because a part that is shown later would push down the parts below it.
-  const isLoading =
-    [hosts, sessions, activity, jobs, images, failures].some((query) => query.isPending) ||
-    items.some(({ id }) => !gpus.has(id));
+  const isLoading = [hosts, gpus, sessions, activity, jobs, images, failures].some(
+    (query) => query.isPending,
+  );
   const slots = items.reduce(
     (sum, { capacity }) => ({
       used: sum.used + (capacity?.slots_used ?? 0),
@@ -98,7 +98,7 @@ export function OverviewPage() {
                 A host is a machine whose agent connects here. It appears here after it has enrolled.
               </EmptyState>
             )}
-            <FleetPicture hosts={items} gpus={gpus} />
+            <FleetPicture hosts={items} gpus={gpus.data} />
           </Section>
           <Section
             title="Sessions"

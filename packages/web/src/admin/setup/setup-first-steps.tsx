@@ -26,7 +26,7 @@ const SHOWN_APPS = 6;
 export function FirstHostStep() {
   const hosts = useHosts();
   const items = hosts.data?.items ?? [];
-  const gpus = useGpus(items);
+  const gpus = useGpus();
   const [making, setMaking] = useState(false);
   return (
     <div className={styles.stack}>
@@ -41,7 +41,7 @@ export function FirstHostStep() {
       {items.length > 0 && (
         <>
           <Section title={`${countLabel(items.length, 'host')} connected`}>
-            <FleetPicture hosts={items} gpus={gpus} />
+            <FleetPicture hosts={items} gpus={gpus.data} />
           </Section>
           <FindingList findings={findingsOf(items)} />
         </>
