@@ -11,7 +11,7 @@ import { FIRST_LOOK_MS } from './runtime/container/engine/engine-host.ts';
 
 /** Interval of the check for changed storage. So a change is reported within a minute. */
 const STORAGE_CHECK_MS = 60_000;
-/** The interval of the heartbeat, which carries the newest sample. */
+/** Equals the interval of the heartbeat, because a heartbeat contains the newest sample. */
 const GPU_SAMPLE_MS = 5_000;
 /** Time for sessions to end at a shutdown. */
 const SHUTDOWN_MS = withPatience(8_000);

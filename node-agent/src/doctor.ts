@@ -19,7 +19,7 @@ import { runProgram } from './runtime/programs/run-program.ts';
 /** A person waits for the result. A control plane that does not answer within this time counts as unreachable. */
 const REACH_LIMIT_MS = 5_000;
 const MARKS: Record<string, string> = { pass: 'ok  ', fail: 'FAIL', skip: '–   ', unknown: '?   ' };
-/** Checks that do not decide the exit code. */
+/** Whether the exit code ignores the check with this id. */
 const isAdvice = (id: string): boolean => id === 'service' || ADVISORY_CHECKS.has(id);
 
 /**

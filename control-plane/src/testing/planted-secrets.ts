@@ -35,7 +35,7 @@ export class PlantedSecrets {
     );
   }
 
-  /** @returns a line for each response that contains a secret without permission */
+  /** @returns a line for each response that contains a secret and is not permitted to */
   shownBy(answers: readonly RecordedAnswer[]): string[] {
     return answers.flatMap(({ route, status, text }) =>
       this.#planted

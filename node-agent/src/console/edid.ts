@@ -18,9 +18,9 @@ const FIRST_DESCRIPTOR = 54;
 const CTA_EXTENSION = 0x02;
 
 /**
- * The detailed timings of an EDID, the first one preferred. Modes given only by a code have no timing and are omitted.
- * Bytes that are not an EDID, and damaged blocks, give no timings. Source: VESA E-EDID 1.4, section 3.10.2; CTA-861,
- * extension version 3.
+ * The detailed timings of an EDID. The first one is the preferred one. Modes given only by a code have no timing and
+ * are omitted. Bytes that are not an EDID, and damaged blocks, give no timings. Source: VESA E-EDID 1.4, section
+ * 3.10.2; CTA-861, extension version 3.
  */
 export function readEdid(bytes: Uint8Array): DisplayTiming[] {
   if (!HEADER.every((byte, index) => bytes[index] === byte) || !isWhole(bytes, 0)) return [];

@@ -24,7 +24,7 @@ const FIRST_POLL_MS = 5 * SECOND_MS;
 /** Longest answer of a poll: twice the size of fifty tasks with the longest paths (60 KiB). */
 const MAX_TASKS_BYTES = 128 * 1024;
 /**
- * Time limit of a report. Before the control plane answers, it may query a store about forty titles, 10 s each
+ * Time limit of a report. Before the control plane answers, it may look up 40 titles in a store, each for up to 10 s
  * (docs/apps.md).
  */
 const REPORT_MS = 8 * MINUTE_MS;

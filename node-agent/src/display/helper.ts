@@ -3,8 +3,8 @@ import type { SessionDirs, SessionUser } from '../runtime/runtime.ts';
 
 /**
  * Command prefix that runs a helper (display, sound server or window manager) in an empty network namespace, because
- * helpers use only socket files. Needs root. Each helper gets its own namespace, so that one helper cannot bind an
- * abstract name that another one uses.
+ * helpers use only socket files. Needs root. Each helper gets its own namespace, so that a helper cannot bind an
+ * abstract name that another helper uses.
  */
 export const WITHOUT_NETWORK = ['unshare', '--net', '--'] as const;
 

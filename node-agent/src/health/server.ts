@@ -77,8 +77,8 @@ export async function servePage(host: string, port: number, page: Page): Promise
 }
 
 /**
- * Serves a page on its address: listening -> closed. close() also cuts open requests. Owner: the agent, which closes it
- * last.
+ * Serves a page on its address: listening -> closed. close() also ends unfinished requests. Owner: the agent, which
+ * closes it last.
  */
 export class PageServer {
   readonly #server: Server;

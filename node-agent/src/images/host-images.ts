@@ -331,8 +331,8 @@ function isInUse(error: unknown): boolean {
 }
 
 /**
- * Percentage of the build that precedes the step in a line of output: "STEP 3/8: RUN …" of podman, "Step 3/8 : RUN …"
- * of docker.
+ * Percentage of the build that is complete before the step that a line of output names: "STEP 3/8: RUN …" of podman,
+ * "Step 3/8 : RUN …" of docker.
  */
 function stepPercent(stream: unknown): number | null {
   const [, at, all] = /^step (\d{1,4})\/(\d{1,4})/i.exec(typeof stream === 'string' ? stream : '') ?? [];

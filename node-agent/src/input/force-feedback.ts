@@ -20,8 +20,8 @@ const FULL_GAIN = 0xffff;
 const RENEW_MS = 500;
 
 /**
- * Mixes the effects that an app stored in a gamepad into orders for its two motors, by adding the strengths. Pure. An
- * order lasts at most RUMBLE_MAX_MS, so that a gamepad stops if its host fails.
+ * Combines the effects of an app into orders for the gamepad's two motors, by adding the strengths. Pure. An order
+ * lasts at most RUMBLE_MAX_MS, so that a gamepad stops if its host fails.
  */
 export class EffectMixer {
   readonly #effects = new Map<number, RumbleEffect>();

@@ -1,4 +1,4 @@
-/** Limits that a verdict compares with. Pure. Source: docs/troubleshooting.md, "Verdicts". */
+/** Limits with which a verdict compares the measured values. Pure. Source: docs/troubleshooting.md, "Verdicts". */
 
 /** Must change whenever one of the limits changes. */
 export const THRESHOLDS_VERSION = '1';

@@ -2,10 +2,10 @@
  * Measures the bus between replicas, for scripts/bench bus. Arguments: `far` or `near`, the address of a NATS server,
  * and a list of signaling messages as JSON.
  *
- * far acts as the replica with a host's link: it acknowledges each command, and sends each signaling message back. As
+ * `far` acts as the replica with a host's link: it acknowledges each command, and sends each signaling message back. As
  * the reference it also exchanges the same bytes over the same server without Footlight's bus.
  *
- * near reads one job per line from standard input and prints its result: the median duration of a command in
+ * `near` reads one job per line from standard input and prints its result: the median duration of a command in
  * milliseconds, or the round trips of messages per second.
  */
 import { createInterface } from 'node:readline';

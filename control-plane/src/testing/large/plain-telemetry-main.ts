@@ -1,6 +1,6 @@
 /**
- * The reference for the benches `telemetry` and `trace`. It inserts each sample by its own plain SQL statement, and has
- * a minimal route that returns the rows of a window. Prints its address, then reads jobs from standard input, one per
+ * The reference for the benches `telemetry` and `trace`. It inserts each sample with one plain SQL statement, and has a
+ * minimal route that returns the rows of a window. Prints its address, then reads jobs from standard input, one per
  * line, and answers each with one line. Argument: a file with samples, { viewer: object[], host: object[] }.
  */
 import { readFileSync } from 'node:fs';
