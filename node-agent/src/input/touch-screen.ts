@@ -14,8 +14,8 @@ export interface Point {
 }
 
 /**
- * A touch screen of that many pixels. It also has the axes and the key of a single-touch screen, which libinput
- * requires.
+ * Describes a touch screen with width × height pixels. It also has the axes and the key of a single-touch screen, which
+ * libinput requires.
  */
 export function describeTouchScreen(phys: string, width: number, height: number): DeviceDescription {
   const axis = (code: number, maximum: number) => ({ code, minimum: 0, maximum, fuzz: 0, flat: 0 });

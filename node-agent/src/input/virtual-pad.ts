@@ -46,7 +46,7 @@ const BUTTON_CODES: readonly (readonly [button: number, code: number])[] = [
 const HAT = { up: 12, down: 13, left: 14, right: 15 } as const;
 const STICK_AXES = [ABS.x, ABS.y, ABS.rx, ABS.ry] as const;
 /**
- * The same number as in the kernel's driver for pads without own memory. Source: FF_MEMLESS_EFFECTS in
+ * The same number as in the kernel's driver for pads that cannot store effects. Source: FF_MEMLESS_EFFECTS in
  * drivers/input/ff-memless.c.
  */
 const MAX_EFFECTS = 16;

@@ -2,8 +2,8 @@ import { codec, encoderFamily } from '@footlight/protocol';
 import { z } from 'zod';
 
 /**
- * Request to an encoder probe process, which answers once and exits. prove and measure encode frames; inspect only
- * looks up installed elements.
+ * Request to an encoder probe process, which answers once and exits. `prove` and `measure` encode frames; `inspect`
+ * only looks up installed elements.
  */
 export const probeRequest = z.object({
   kind: z.enum(['prove', 'measure', 'inspect']),

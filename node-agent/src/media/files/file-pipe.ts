@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream';
 
 /**
- * Kinds of messages on the pipe between media worker and file process. text and binary are messages of the data channel
- * `files`, unchanged. Format: u8 kind, u32 length, then the message. reset: another viewer uses the channel now, so all
- * transfers are cancelled; the file process answers with a reset too.
+ * Kinds of messages on the pipe between media worker and file process. `text` and `binary` are messages of the data
+ * channel `files`, unchanged. Format: u8 kind, u32 length, then the message. reset: another viewer uses the channel
+ * now, so all transfers are cancelled; the file process answers with a reset too.
  */
 const KINDS = ['text', 'binary', 'reset'] as const;
 type Kind = (typeof KINDS)[number];

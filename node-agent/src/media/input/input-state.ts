@@ -17,7 +17,7 @@ export type InputAction =
   | { do: 'move_by'; dx: number; dy: number }
   | { do: 'wheel'; clicksX: number; clicksY: number }
   | { do: 'text'; text: string }
-  /** at null: the contact was lifted. Used only if the session has a touch screen. */
+  /** `at` is null if the contact was lifted. Used only if the session has a touch screen. */
   | { do: 'contact'; contact: number; at: { x: number; y: number } | null }
   | { do: 'pad_on'; index: number }
   | { do: 'pad_off'; index: number }

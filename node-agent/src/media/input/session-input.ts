@@ -9,7 +9,7 @@ import { type DisplayAction, type DueAction, PressHold } from './press-hold.ts';
 
 type LayoutListener = (inForce: KeyboardLayout, known: boolean) => void;
 
-/** Sends the input of a session to its targets: the display, once it is open, the gamepads and the touch screen. */
+/** Sends the input of a session to its targets: the display (once it is open), the gamepads and the touch screen. */
 export class SessionInput {
   readonly #clock: Clock;
   readonly size: { width: number; height: number };

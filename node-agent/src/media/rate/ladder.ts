@@ -6,7 +6,10 @@ import type { LadderSettings } from './rate-settings.ts';
  */
 const EFFORT_ENGAGE = 0.9;
 const EFFORT_RECOVER = 0.7;
-/** Number of lines down to which hybrid reduces the size before the frame rate, because text is readable at full HD. */
+/**
+ * The order `hybrid` first reduces the size, but not below this number of lines, and then the frame rate, because text
+ * is readable at full HD.
+ */
 const HYBRID_LINES = 1080;
 
 export interface LadderFacts {

@@ -85,7 +85,7 @@ type Climbing = Extract<Phase, { kind: 'climbing' }>;
  *
  * following: the rules of the mode apply. draining: nothing is sent. climbing: the target grows by 8 % per 200 ms up to
  * the estimate. After each calm second a padding probe is sent, because only more traffic shows that a link can carry
- * more. In mode off, there are no actions. Source: docs/media.md, "Rate control".
+ * more. In the mode `off`, there are no actions. Source: docs/media.md, "Rate control".
  */
 export class RateControl {
   readonly #settings: RateSettings;
@@ -126,7 +126,9 @@ export class RateControl {
     this.#floorShare = share;
   }
 
-  /** Sets the target by hand. In mode off the target then stays; in other modes it is only the starting point. */
+  /**
+   * Sets the target by hand. In the mode `off`, the target then stays; in other modes it is only the starting point.
+   */
   tune(wantedKbps: number, lowestKbps: number, nowMs: number): RateAction[] {
     this.#phase = { kind: 'following' };
     const kbps = Math.min(this.#facts.launchKbps, Math.max(lowestKbps, wantedKbps));
