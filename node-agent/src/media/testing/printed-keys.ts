@@ -31,7 +31,7 @@ export interface PrintedKey {
 
 /**
  * Characters printed on the keys of a layout: without a modifier, with Shift and with AltGr. Each group has four rows.
- * ∅: nothing is printed, or the dead key is rarely known. Source: xkeyboard-config 2.35.
+ * ∅: nothing is printed, or a dead key that few people know. Source: xkeyboard-config 2.35.
  */
 export const PRINTED: Readonly<Record<string, readonly string[]>> = {
   us: [

@@ -42,7 +42,7 @@ export interface PeersEvents {
   onFirstOffer(): void;
   /** Called with each packet of the microphone of the viewer whose input is active. */
   onMicPacket(pcId: string, packet: Buffer): void;
-  /** Called with whether the viewer whose input is active draws the pointer. */
+  /** Called with whether the viewer with the active input draws the pointer. */
   onPointerDrawn(drawn: boolean): void;
   /** Called when another connection or no connection carries the picture. */
   onPathChanged(): void;

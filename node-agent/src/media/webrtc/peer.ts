@@ -89,10 +89,10 @@ export interface PeerOptions {
 /**
  * One peer connection, negotiated exactly once: the agent offers, the viewer answers.
  *
- * States: see peer-state.ts. The viewer's answer leads to answered, ICE and DTLS lead to connected, and either side can
- * close the connection. If the next step does not follow within 20 s, the connection is closed with `ice_timeout`.
- * Owner: Peers. Teardown: close() stops the timers and the media, then closes channels, tracks and connection; no
- * events are sent afterwards.
+ * States: see peer-state.ts. The viewer's answer leads to the state `answered`, ICE and DTLS lead to `connected`, and
+ * either side can close the connection. If the next step does not follow within 20 s, the connection is closed with
+ * `ice_timeout`. Owner: Peers. Teardown: close() stops the timers and the media, then closes channels, tracks and
+ * connection; no events are sent afterwards.
  *
  * The host's candidates are sent only after the viewer's answer has arrived, because they trigger the viewer's
  * connectivity checks. If the library gets the answer while such a check waits, its threads start at once. A nearby
