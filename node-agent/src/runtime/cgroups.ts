@@ -98,8 +98,8 @@ export function enterServiceGroup(
 }
 
 /**
- * Parent of session groups (v2): the service's group, or without one the root group. Only the root group may contain
- * processes even if its children have controllers.
+ * Parent of session groups (v2): the service's group, or the root group if there is no service. Only the root group may
+ * contain processes even if its children have controllers.
  * @param own this process's group in /proc/self/cgroup
  */
 export function sessionsParent(own: string | undefined): string {

@@ -82,8 +82,8 @@ interface RuntimeDeps {
  * agent.
  *
  * Plain, if the agent may not create namespaces: the app leads a process group, and runs as the session's user if the
- * agent is root. Processes that leave the group are found by the session's variable in their environment. They outlive
- * a killed agent until its next start.
+ * agent is root. Processes that leave the group are found by the session's variable in their environment. If the agent
+ * is killed, they run until its next start.
  */
 export class ProcessRuntime implements Runtime {
   readonly #options: ProcessRuntimeOptions;

@@ -1,11 +1,11 @@
 /**
  * Messages between the agent (parent) and one media worker (child), over the fork's IPC channel.
  *
- * Life of a worker: `warm` → prepare → `prepared` → start → `encoding` → … → stop → `stopped`, exit 0. attach, detach
- * and signal are allowed right after prepare, so that ICE and DTLS run in parallel with the preparation and the app's
- * start. tune and watch_app are allowed after `prepared`. A `failure` is final: the worker stops its pipeline, waits
- * for `stop`, and exits with 1 when the channel closes. Messages in both directions are validated. The agent does not
- * trust the worker, because the worker runs with the session's uid and receives data from the network.
+ * Life of a worker: `warm` → prepare → `prepared` → start → `encoding` → … → stop → `stopped`, exit 0. `attach`,
+ * `detach` and `signal` are allowed right after `prepare`, so that ICE and DTLS run in parallel with the preparation
+ * and the app's start. `tune` and `watch_app` are allowed after `prepared`. A `failure` is final: the worker stops its
+ * pipeline, waits for `stop`, and exits with 1 when the channel closes. Messages in both directions are validated. The
+ * agent does not trust the worker, because the worker runs with the session's uid and receives data from the network.
  */
 
 import {
@@ -195,7 +195,7 @@ export const parentMessage = z.discriminatedUnion('type', [
 ]);
 
 const warm = z.object({ type: z.literal('warm') });
-/** error null: the encoder can encode. */
+/** If `error` is null, the encoder can encode. */
 const encoderWarm = z.object({ type: z.literal('encoder_warm'), error: z.string().max(512).nullable() });
 const prepared = z.object({ type: z.literal('prepared') });
 /** The first encoded frame left the encoder. */
@@ -208,8 +208,8 @@ const appPresented = z.object({
 });
 const watching = z.object({ type: z.literal('watching'), watch: z.number().int().nonnegative() });
 /**
- * error null: the whole change is done; otherwise nothing was changed. May arrive before the withdrawal of the same
- * change is sent.
+ * If `error` is null, the whole change is done; otherwise nothing was changed. May arrive before the withdrawal of the
+ * same change is sent.
  */
 const displayDone = z.object({
   type: z.literal('display_done'),

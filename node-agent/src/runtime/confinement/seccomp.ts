@@ -77,7 +77,7 @@ const UNNEEDED = [425, 426, 427, 438, 437];
 /**
  * A seccomp filter for apps on x86-64.
  *
- * Calls that apps do not need fail with ENOSYS, as on a kernel without these calls:
+ * These calls, which apps do not need, fail with ENOSYS, as on a kernel without them:
  * - keyrings, because the next session with the same uid, and sessions with the agent's session keyring, would see the
  *   keys;
  * - old asynchronous I/O, because one program can use up the host's contexts (fs.aio-max-nr);
@@ -90,9 +90,9 @@ const UNNEEDED = [425, 426, 427, 438, 437];
  * later sessions with this uid. RestrictSUIDSGID= of systemd is similar, but this filter allows setgid, which
  * directories use.
  *
- * @param userNamespaces false: refuses user namespaces, because a process in one has every capability. unshare and
- * clone with CLONE_NEWUSER, and setns that may enter one, fail with EPERM. clone3 fails with ENOSYS, because a filter
- * cannot read its flags; the C library then uses clone
+ * @param userNamespaces false: refuses user namespaces, because a process in one has every capability. `unshare` and
+ * `clone` with CLONE_NEWUSER, and `setns` if it may enter a user namespace, fail with EPERM. clone3 fails with ENOSYS,
+ * because a filter cannot read its flags; the C library then uses clone
  */
 export function appFilter(userNamespaces: boolean): Buffer {
   const sections = [X86_64, I386].flatMap((abi) => abiSection(abi, userNamespaces));

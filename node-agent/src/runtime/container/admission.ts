@@ -7,7 +7,7 @@ import { isPinned } from './image-pulls.ts';
 import { MountRefused, type MountRules } from './mount-policy.ts';
 import { resolveMounts } from './mounts.ts';
 
-/** Checks of an app with an image that depend on this host: its mounts, and whether the engine has the image. */
+/** Host-dependent checks of an app with an image: its mounts, and whether the engine has the image. */
 export class ContainerAdmission {
   readonly #host: EngineHost;
   readonly #rules: () => MountRules;

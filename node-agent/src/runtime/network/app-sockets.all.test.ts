@@ -35,7 +35,10 @@ for process in range(10):
 time.sleep(10)
 print("it went on")
 `;
-/** Uses sockets like an ordinary program: many sockets, and unread addresses of the host. */
+/**
+ * Uses sockets like an ordinary program: has many sockets, and does not read the netlink answers about the host's
+ * network.
+ */
 const HONEST = `
 import resource, socket, struct, time
 kept = [socket.socket(socket.AF_UNIX) for number in range(700)]

@@ -33,7 +33,7 @@ export function defaultSockets(isRoot: boolean, env: Environment): string[] {
   return [...rootless, ...ofTheMachine];
 }
 
-/** The configured engine, or without one the first socket that exists; null: no engine was found. */
+/** The configured engine, or the first socket that exists if none is configured; null: no engine was found. */
 export function findEngine(
   configured: string | null,
   isRoot: boolean,

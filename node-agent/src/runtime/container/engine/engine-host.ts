@@ -33,7 +33,7 @@ export interface EngineHostOptions extends Omit<EngineWishes, 'nvidia'> {
   nvidia: () => boolean;
   /** SERVICE_CONTAINER_ENGINE; null: try podman, then docker. */
   url: string | null;
-  /** Whether this host must run containers, because it may not run processes or an engine is configured. */
+  /** Whether this host must run containers: an engine is configured, or processes are not allowed here. */
   required: boolean;
 }
 
