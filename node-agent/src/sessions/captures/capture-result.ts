@@ -16,9 +16,9 @@ export type PackedResult = Omit<CaptureResult, 'capture_id' | 'kind' | 'duration
 
 /** Captured data. */
 export type Captured =
-  /** A text in lines. Over the budget the last lines are dropped, or, with keeps = newest, the first lines. */
+  /** A text in lines. If it exceeds the budget, the last lines are dropped, or the first lines if `keeps` is newest. */
   | { text: string; contentType: 'text/vnd.graphviz' | 'text/plain'; keeps: 'first' | 'newest' }
-  /** trailing: name of a list whose last items are dropped over the budget; null: there is no such list. */
+  /** trailing: name of a list whose last items are dropped if the budget is exceeded; null: there is no such list. */
   | { json: JsonObject; trailing: string | null };
 
 const JSON_TYPE = 'application/json';

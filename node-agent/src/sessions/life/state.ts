@@ -53,7 +53,7 @@ export type Input =
   | { kind: 'start' }
   | { kind: 'encoding' }
   | { kind: 'presented' }
-  /** status null: a signal ended the app. hint: the requirement that the app probably lacks. */
+  /** `status` is null if a signal ended the app. `hint`: the requirement that the app probably lacks. */
   | { kind: 'app_exited'; status: number | null; hint?: string | undefined }
   /** A stop requested by session_stop or by the agent itself. */
   | { kind: 'stop'; reason: Open<SessionEndReason>; graceMs: number }

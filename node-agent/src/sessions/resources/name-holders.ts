@@ -51,7 +51,7 @@ function displayOf(name: string): number | null {
 
 /**
  * Ends sessions whose apps have bound abstract names of displays. Such an app could receive the connections of a later
- * display's clients. With all names, it could block every launch.
+ * display's clients. By binding all names, it could block every launch.
  *
  * Searches periodically while sessions exist, and when a launch finds no free number.
  */
