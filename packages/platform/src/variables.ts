@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A variable of an environment; text null: the variable is not set. */
+/** A variable of an environment; `text` is null if the variable is not set. */
 export type GivenVariable =
   | { text: string | null; source: 'environment' | 'file' | 'unset' }
   | { problem: { variable: string; expected: string } };

@@ -149,12 +149,13 @@ export class BrowserStreamClient implements StreamClient {
       if (this.#driver.model.active) this.#trace('client.visibility_changed', { hidden: document.hidden });
     });
     this.#cleanup.listen(window, 'online', () => this.#driver.dispatch({ type: 'online' }));
-    // Sends bye when the person leaves the page. Otherwise the page would occupy the session's viewer slot until a
-    // time-out.
+    // Sends the message `bye` when the person leaves the page. Otherwise the page would occupy the session's viewer
+    // slot until a time-out.
     this.#cleanup.listen(window, 'pagehide', (event) => {
       if (!(event as PageTransitionEvent).persisted) this.disconnect();
     });
-    // This listener is registered after the bye listener, so that the last post contains the events of the end.
+    // This listener is registered after the listener that sends `bye`, so that the last post contains the events of the
+    // end.
     if (options.sendTelemetry !== undefined) {
       const posts = new TelemetryPosts(this, options.sendTelemetry, environment, options.device_key);
       this.#cleanup.add(() => posts.close());
