@@ -30,7 +30,7 @@ The configuration comes from the environment; SERVICE_CONTROL_URL is required. W
 /etc/footlight/agent.env, and a later \`install\` may leave it out.
 `;
 
-/** Longer than the time limit for ending the sessions (SHUTDOWN_MS in agent.ts), so that limit applies first. */
+/** Longer than the time limit for ending the sessions (SHUTDOWN_MS in agent.ts), so SHUTDOWN_MS applies first. */
 const CLOSE_LIMIT_MS = withPatience(12_000);
 
 /**

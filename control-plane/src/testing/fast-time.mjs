@@ -1,5 +1,5 @@
-// Makes the deadlines and ages of the service pass FOOTLIGHT_TIME_SPEED times as fast, so that two seconds in which a
-// test stops the process count as a minute. The wall clock is not changed. Must be loaded before the service.
+// Deadlines and ages of the service pass FOOTLIGHT_TIME_SPEED times as fast. So if a test stops the process for two
+// seconds, the service counts this as a minute. The wall clock is not changed. Must be loaded before the service.
 const speed = Number(process.env.FOOTLIGHT_TIME_SPEED);
 const { setTimeout, setInterval, performance } = globalThis;
 const now = performance.now.bind(performance);

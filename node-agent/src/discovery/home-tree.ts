@@ -140,7 +140,7 @@ function namesOf(path: string): string[] {
   return names;
 }
 
-/** Opens one name without following a link, reading data, or causing an effect on a device or pipe. */
+/** Opens one name. This does not follow a link, read data, or cause an effect on a device or pipe. */
 function openName(
   directory: number,
   name: string,

@@ -41,8 +41,8 @@ export interface ReservedDisplay {
  * Reserves a free display number: binds its abstract name, and creates its lock file like an X server.
  *
  * Any user can put files at these paths. The first pass skips numbers that look taken. If no number is free, a second
- * pass removes files that do not belong to a running server: links, pipes, directories, stale locks. If this process
- * may not remove a lock, the number is used without a lock, because the session's server does not use locks.
+ * pass removes files that do not belong to a running server: links, pipes, directories, stale locks. If this process is
+ * not permitted to remove a lock, the number is used without a lock, because the session's server does not use locks.
  * @returns null when no number is free
  */
 export async function reserveDisplay(): Promise<ReservedDisplay | null> {

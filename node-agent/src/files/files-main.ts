@@ -1,7 +1,7 @@
 /**
  * Reads and writes the files of one home for the viewers of its session, as the session's user. A separate process,
- * because a hanging disk, a folder with a million names or a growing file would block the media worker, which sends the
- * picture, or the agent. The process exits when its pipe or channel closes.
+ * because a hanging disk, a folder with a million names or a growing file would otherwise block the agent, or the media
+ * worker, which sends the picture. The process exits when its pipe or channel closes.
  */
 import { randomBytes } from 'node:crypto';
 import { Socket } from 'node:net';

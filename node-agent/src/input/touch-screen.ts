@@ -4,7 +4,7 @@ import type { DeviceFile } from './device-file.ts';
 import { ABS, EV, encodeEvents, type InputEvent, KEY, PROPERTY } from './uinput-layout.ts';
 import { createDevice, type DeviceDescription, destroyDevice } from './virtual-device.ts';
 
-/** Tracking ids restart at 0 after 16 bits, the range that the kernel uses. */
+/** Tracking ids have 16 bits, as in the kernel, and then start again at 0. */
 const TRACKING_IDS = 0x1_0000;
 const LIFTED = -1;
 

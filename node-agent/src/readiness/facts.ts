@@ -52,7 +52,10 @@ export function diskOf(path: string): { path: string; freeBytes: number; totalBy
   }
 }
 
-/** Whether files can be created in a directory, or the directory itself; false on a read-only file system. */
+/**
+ * Whether files can be created in a directory, or the directory can be created if it is missing; false on a read-only
+ * file system.
+ */
 export function isWritable(path: string): boolean {
   return isAllowed(nearest(path), constants.W_OK);
 }

@@ -19,9 +19,9 @@ export interface FirewallAnswers {
 }
 
 /**
- * Whether packets of viewers reach this host. unanswered: no tool is installed (why is null), or no installed tool gave
- * an answer. unknown: a tool answered, but its rules cannot be evaluated; `ports` are the ports to which viewers send,
- * as text.
+ * Whether packets of viewers reach this host. unanswered: no tool is installed (`why` is null), or no installed tool
+ * gave an answer. unknown: a tool answered, but its rules cannot be evaluated; `ports` are the ports to which viewers
+ * send, as text.
  */
 export type Firewall =
   | { kind: 'unanswered'; why: string | null }

@@ -74,7 +74,7 @@ export function reportOf(
   };
 }
 
-/** Time from when the session first ran to its end or, for a live session, to the end of the window. */
+/** Time from the session's first run to its end; for a live session, to the end of the window. */
 function playedMsOf({ startedAtMs, endedAtMs, window }: VerdictFacts): number | null {
   return startedAtMs === null ? null : Math.max(0, (endedAtMs ?? window.to_ms) - startedAtMs);
 }
@@ -96,7 +96,7 @@ function countSeconds(evidence: Evidence, limits: Thresholds): { seconds: number
   return { seconds: judged.length, smooth: smooth.length };
 }
 
-/** The median over all clicks and key presses; each one has the median value of its second. */
+/** The median over all clicks and key presses; each of them counts with the median value of its second. */
 function clickToPhoton(evidence: Evidence): { clicks: number; medianMs: number | null } {
   const counts = valuesByTime(evidence.points('client.click_to_photon_n'));
   const times = evidence

@@ -15,7 +15,7 @@ import { fillLargeCatalog } from './large-catalog.ts';
 import { addLargeFleet } from './large-fleet.ts';
 
 const hostCount = Number(process.argv[2]);
-/** Each host sends a heartbeat every 5 s, and they are written once a second. */
+/** Each host sends a heartbeat every 5 s; the heartbeats of all hosts are written once a second. */
 const HEARTBEATS = Math.ceil(hostCount / 5);
 const TIMES = 10;
 

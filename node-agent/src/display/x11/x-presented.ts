@@ -186,7 +186,7 @@ export class XPresented {
     if (!this.#x.closed) this.#damage.Destroy(candidate.damage);
   }
 
-  /** Reads the window's picture, because drawing from before the damage object existed is visible only there. */
+  /** Reads the window's picture, because only the picture shows what was drawn before the damage object existed. */
   #readPicture(candidate: Candidate): void {
     if (candidate.isReading || candidate.reads >= MAX_READS) return;
     candidate.isReading = true;

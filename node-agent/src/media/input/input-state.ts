@@ -49,8 +49,8 @@ const LOCK_CODES: readonly { bit: number; code: number }[] = [
  * instance per connection; release() is called when the connection ends or is replaced.
  *
  * Rules: "down" for a pressed key and "up" for a released key have no effect. Motion older than the applied motion is
- * dropped. A move that was sent before a click but arrives after it is dropped. After 3 s of silence, all pressed keys
- * and buttons are released.
+ * dropped. If a move was sent before a click but arrives after the click, the move is dropped. After 3 s of silence,
+ * all pressed keys and buttons are released.
  */
 export class InputState {
   readonly #options: InputStateOptions;

@@ -13,7 +13,9 @@ const EMPTY_BYTES = 1_500;
  * no later.
  */
 const SILENCE_MS = 100;
-/** Longest wait. A picture that is frozen for longer is worse than the rest of the queue. Chosen, not measured. */
+/**
+ * Longest wait. After this time, a frozen picture is worse than a queue that is not empty yet. Chosen, not measured.
+ */
 const MAX_DRAIN_MS = 2_000;
 
 export class Drain {

@@ -63,9 +63,9 @@ export interface PathView {
  * Estimates the bandwidth of the path to one viewer. Pure.
  *
  * The estimate is the smaller of two values: one from the receiver's feedback (the delays in transport-wide feedback,
- * or without it REMB), and one from losses. If the path proves slower, its rate limits the estimate until a probe
- * succeeds or ten seconds pass without a queue. Otherwise the estimate grows, but not far beyond the arrived rate,
- * because unsent data proves nothing. Source: docs/media.md, "Rate control".
+ * or REMB if there is no such feedback), and one from losses. If the path proves slower, its rate limits the estimate
+ * until a probe succeeds or ten seconds pass without a queue. Otherwise the estimate grows, but not far beyond the
+ * arrived rate, because unsent data proves nothing. Source: docs/media.md, "Rate control".
  */
 export class BandwidthEstimate {
   readonly #topKbps: number;

@@ -26,7 +26,7 @@ const NOISE_SHARE = 0.02;
  * BELOW_ESTIMATE.
  */
 const STEEP_SHARE = 0.1;
-/** Shortest interval between slight falls: one per value of the average, as SAMPLE_MS. */
+/** Shortest interval between slight falls: one fall per value of the average, so it equals SAMPLE_MS. */
 const SLIGHT_INTERVAL_MS = 200;
 
 export interface Retarget {

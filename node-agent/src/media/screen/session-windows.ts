@@ -13,7 +13,9 @@ export interface SessionWindowsOptions {
   base(): ScreenSize;
   /** Called when the number of shown windows changed. */
   onCount(count: number): void;
-  /** Called when the list of windows that a person can choose changed; at most WINDOWS_PER_SECOND times a second. */
+  /**
+   * Called after a change of the list of windows that a person can choose; at most WINDOWS_PER_SECOND times a second.
+   */
   onList(windows: readonly AppWindow[]): void;
   /** Called with the target size of the display; null: its own size. The same size may be passed again. */
   onFit(size: ScreenSize | null): void;

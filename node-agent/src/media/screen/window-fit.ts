@@ -23,9 +23,9 @@ export interface FitStep {
 }
 
 /**
- * Decides whether the display adopts a window's size. It does if only one window is shown, this is an app's main
- * window, and it does not fill the display although the window manager asked it to. Otherwise the window would be in a
- * corner of a black picture.
+ * Decides whether the display adopts a window's size. The display adopts the size if only one window is shown, this
+ * window is an app's main window, and the window does not fill the display although the window manager asked it to.
+ * Otherwise the window would be in a corner of a black picture.
  *
  * A size is adopted after the window has kept it for some time, and only a limited number of times. The display returns
  * to its own size at once. So an app that keeps changing its windows does not keep changing the display. Pure. Source:

@@ -9,7 +9,7 @@ import { SessionRate } from './session-rate.ts';
 
 /**
  * Tests all of rate control in simulated time: a model of an encoder that fills its target, the real sender and
- * controller, and a link with a queue of 60 kB that becomes slow and fast again.
+ * controller, and a link (with a queue of 60 kB) that becomes slow and then fast again.
  */
 
 const FPS = 60;

@@ -74,9 +74,9 @@ interface Newest {
 
 /**
  * Media of one peer connection: sends RTP, and sends and receives RTCP. The gate decides which frames are sent, the
- * pacer when, and the path at which rate; repair sends lost packets again.
+ * pacer decides when, and the path decides at which rate; LossRepair sends lost packets again.
  *
- * States: idle → ready (a path exists, keys do not) → running → idle. In the state ready, a keyframe and the frames
+ * States: idle → ready (a path exists, keys do not) → running → idle. In the state `ready`, a keyframe and the frames
  * after it are stored, and start() sends them at once.
  *
  * hold() stops sending until the queue on the path is empty: waiting packets are dropped before they get a number, so

@@ -1,6 +1,6 @@
 /**
- * Largest number of frames that are stored while a connection has no keys. The key exchange takes two round trips; this
- * is 200 ms at 60 fps.
+ * Largest number of frames that are stored while a connection has no keys. The key exchange takes two round trips; 12
+ * frames are 200 ms at 60 fps.
  */
 const MAX_KEPT_FRAMES = 12;
 
@@ -8,11 +8,11 @@ const MAX_KEPT_FRAMES = 12;
  * Decides which frames of the picture are sent to one viewer. Pure.
  *
  * States: closed → keeping (a path exists, keys do not) → open. Frames before the first keyframe are not sent, because
- * a viewer could not decode them. In the state keeping, a keyframe and the frames after it are stored, and sent when
+ * a viewer could not decode them. In the state `keeping`, a keyframe and the frames after it are stored, and sent when
  * the gate opens.
  */
 export class PictureGate<Frame> {
-  /** Stored frames, oldest first; null: the gate is not in the state keeping. */
+  /** Stored frames, oldest first; null: the gate is not in the state `keeping`. */
   #kept: Frame[] | null = null;
   #awaitsKeyframe = true;
 
@@ -36,7 +36,7 @@ export class PictureGate<Frame> {
     if (isStart || this.#kept.length > 0) this.#kept.push(frame);
   }
 
-  /** Ends the state keeping. @returns the stored frames, oldest first */
+  /** Ends the state `keeping`. @returns the stored frames, oldest first */
   release(): Frame[] {
     const kept = this.#kept ?? [];
     this.#kept = null;

@@ -191,8 +191,8 @@ export class ViewerChannels {
   }
 
   /**
-   * Sends a text that was copied in the session. Over the rate limit, only the newest text is stored and sent later. A
-   * text that is too long is not sent.
+   * Sends a text that was copied in the session. If the rate limit is exceeded, only the newest text is stored, and is
+   * sent later. A text that is too long is not sent.
    */
   clipboard(text: string): void {
     if (!fitsClipboard(text)) return;

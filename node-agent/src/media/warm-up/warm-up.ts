@@ -12,8 +12,8 @@ import { readMediaSettings } from '../session/media-settings.ts';
 import type { WarmEncoderMessage } from '../worker/worker-messages.ts';
 
 /**
- * Number of frames. The first frame loads the encoder, the next ones its code for reference frames. More frames were
- * not measured.
+ * Number of frames. The first frame loads the encoder, and the next frames load its code for reference frames. More
+ * frames were not measured.
  */
 const FRAMES = 4;
 /**

@@ -27,7 +27,8 @@ export interface MessageChannelEvents {
  * JSON messages between the agent and one of its own programs, one per line.
  *
  * Node's own channel (`ipc`) is not used, because a viewer may have exploited a media worker. Node's channel has no
- * size limit, and a line that is not JSON, or that imitates one of Node's internal messages, ends the reading process.
+ * size limit, and a line that is not JSON, or that imitates one of Node's internal messages, ends the process that
+ * reads it.
  *
  * open → closed, by close(), by the other side, or after a malformed message; onClosed is called exactly once. Owner:
  * the worker pool, and the worker itself.
