@@ -59,8 +59,8 @@ export class RecordingRing {
   }
 
   /**
-   * The records from the oldest keyframe on, because they can be decoded; empty without a keyframe. The buffers are
-   * shared, not copied.
+   * The records from the oldest keyframe on, because only these can be decoded; empty if there is no keyframe. The
+   * buffers are shared, not copied.
    */
   frozen(): Buffer[] {
     const kept = this.#records.slice(this.#first);

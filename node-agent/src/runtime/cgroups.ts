@@ -37,7 +37,7 @@ const SOCKET_BYTES = 128 * 1024 * 1024;
 const SOCKET_LIMIT = 'memory.kmem.tcp.limit_in_bytes';
 const socketLimit = (memoryBytes: number): string => String(Math.min(memoryBytes, SOCKET_BYTES));
 /**
- * The agent's own group below its service's group, because a group whose children have controllers may not contain
+ * The agent's own group below its service's group, because a group whose children have controllers cannot contain
  * processes.
  */
 const AGENT_GROUP = 'footlight-agent';

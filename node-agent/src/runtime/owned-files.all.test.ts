@@ -259,7 +259,7 @@ describe.runIf(root)('what a session leaves in open directories of others', () =
   });
 });
 
-/** Creates a directory in which every user may create files, but may remove only own files. */
+/** Creates a directory in which every user may create files, but may remove only their own files. */
 function openDirectory(prefix: string): string {
   const path = mkdtempSync(prefix);
   chmodSync(path, 0o1777);

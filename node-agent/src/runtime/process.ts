@@ -81,9 +81,9 @@ interface RuntimeDeps {
  * When the room's first process ends, the kernel kills all processes in the room. The first process ends with the
  * agent.
  *
- * Plain, if the agent may not create namespaces: the app leads a process group, and runs as the session's user if the
- * agent is root. Processes that leave the group are found by the session's variable in their environment. If the agent
- * is killed, they run until its next start.
+ * Plain, if the agent is not permitted to create namespaces: the app leads a process group, and runs as the session's
+ * user if the agent is root. Processes that leave the group are found by the session's variable in their environment.
+ * If the agent is killed, they run until its next start.
  */
 export class ProcessRuntime implements Runtime {
   readonly #options: ProcessRuntimeOptions;

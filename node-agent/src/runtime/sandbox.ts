@@ -171,8 +171,8 @@ export interface SandboxMounts {
   /** Paths below `covered`, /tmp and /var/tmp that stay visible in the sandbox. */
   keep: readonly string[];
   /**
-   * Device files and directories of /dev, in addition to those of every sandbox; null: all devices, with an agent
-   * without root.
+   * Device files and directories of /dev, in addition to those of every sandbox; null: all devices, if the agent is not
+   * root.
    */
   devices: readonly string[] | null;
   /** Directories that are empty in the sandbox. */

@@ -292,7 +292,10 @@ export class Supervisor {
   }
 }
 
-/** Changes whether viewers hear the session: a console session only if configured; a local session has no viewers. */
+/**
+ * Decides whether viewers hear the session: a console session only if this is configured, and a local session never,
+ * because it has no viewers.
+ */
 function heardAs(assign: SessionAssign, { audible }: ConsoleClaim): SessionAssign {
   const isStreamed = assign.video_topology === 'dual_output';
   const { stream } = assign;

@@ -2,7 +2,7 @@ import { BUFFER_PTS, NS_PER_MS } from './buffer-layout.ts';
 import { CLOCK_TIME_NONE, native, type Pointer, readUint64, takeString } from './native.ts';
 import { GstObject } from './object.ts';
 
-/** Bytes reserved for one packet, which is the usual buffer of a list. */
+/** Bytes reserved for one buffer: usually, a buffer of a list is one packet. */
 const PACKET_ROOM = 2_048;
 /**
  * Size of the memory blocks from which packets are allocated, because one allocation per packet would take longer than

@@ -75,7 +75,7 @@ export function withEnvironment(dir: string, env: Readonly<Record<string, string
   return ['env', '--ignore-environment', '--chdir', dir, '--', ...variables];
 }
 
-/** System calls that an app or a helper may not make. */
+/** Which system calls the filter of an app or a helper refuses. */
 export type Confinement = 'own_sandbox' | 'no_user_namespaces';
 
 export const FILTERS: Readonly<Record<Confinement, Buffer>> = {

@@ -15,7 +15,7 @@ export class HomeVolumes {
   /**
    * Creates the volume, or finds the existing one.
    * @returns the volume's directory on this host.
-   * @throws when the ref is not a home's volume, or without an engine
+   * @throws when the ref is not a home's volume, or no engine is available
    */
   async make(ref: string): Promise<string> {
     const engine = await this.#engineFor(ref);
@@ -25,7 +25,7 @@ export class HomeVolumes {
   /**
    * Removes the volume with all files in it.
    * @returns in_use: a container has it mounted, and nothing was removed
-   * @throws when the ref is not a home's volume, without an engine, and when the engine does not answer
+   * @throws when the ref is not a home's volume, no engine is available, or the engine does not answer
    */
   async remove(ref: string): Promise<'removed' | 'absent' | 'in_use'> {
     const engine = await this.#engineFor(ref);

@@ -11,7 +11,7 @@ const AGAIN_MS = 1_000;
 const LATE_CREATION_MS = 120_000;
 
 interface LeftContainer {
-  /** Monotonic time; a successful removal after it is final. null: every successful removal is final. */
+  /** Monotonic time from which a successful removal is final. null: every successful removal is final. */
   finalFromMs: number | null;
   wasReported: boolean;
 }

@@ -67,7 +67,7 @@ export function isPastaInstalled(): boolean {
 }
 
 /**
- * Creates the network of an app that may not use the network: it has only a loopback interface.
+ * Creates the network of an app without network access: it has only a loopback interface.
  * @throws when no namespace can be created
  */
 export function openClosedNetwork(clock: Clock): Promise<AppNetwork> {
@@ -124,8 +124,8 @@ function pastaLine(): string[] {
     // No port is forwarded to the app. By default `pasta` would also forward ports from its loopback to the host's.
     ...['-t', 'none', '-u', 'none', '-T', 'none', '-U', 'none'],
     ...['--dns-forward', RESOLVER4, '--dns-forward', RESOLVER6],
-    // By default `pasta` changes to the user nobody, who may not enter the namespace. As root, `pasta` keeps only
-    // SYS_ADMIN and NET_BIND_SERVICE, and confines itself to few system calls and no files.
+    // By default `pasta` changes to the user `nobody`, which is not permitted to enter the namespace. As root, `pasta`
+    // keeps only SYS_ADMIN and NET_BIND_SERVICE, and confines itself to few system calls and no files.
     ...['--runas', '0'],
   ];
 }

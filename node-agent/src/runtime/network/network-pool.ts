@@ -2,7 +2,10 @@ import type { Clock, Timer } from '@footlight/platform';
 import { type AppNetwork, openOutwardNetwork } from './app-network.ts';
 import { type PortRange, UdpPorts } from './udp-ports.ts';
 
-/** Delay before the next network is prefetched. By this time, the app that took the last one has usually drawn. */
+/**
+ * Delay before the next network is prefetched. After this delay, the app that took the previous network has usually
+ * drawn.
+ */
 export const REFILL_AFTER_MS = 1_000;
 
 export interface NetworkPoolOptions {

@@ -58,8 +58,9 @@ function blockAt(low: number): PortRange {
  * First port of the block with the fewest sockets, outside the avoided ranges; null: no block is free. Among blocks
  * with equally many sockets, a block outside the ephemeral range is preferred, and then the highest one.
  *
- * A block with some occupied ports is still usable. Only datagrams from these ports are lost, because `pasta` cannot
- * bind them. Otherwise any user of the machine could block all blocks with one socket each.
+ * A block with some occupied ports is still usable. Only datagrams from the occupied ports are lost, because `pasta`
+ * cannot bind these. If such a block were not used, any user of the machine could make every block unusable with one
+ * socket per block.
  */
 export function freeBlock({ ephemeral, bound }: HostUdpPorts, avoided: readonly PortRange[]): number | null {
   const sockets = new Map<number, number>();

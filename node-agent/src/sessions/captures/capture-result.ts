@@ -25,7 +25,7 @@ const JSON_TYPE = 'application/json';
 
 /**
  * @param maxBytes largest size of the compressed text, or of the JSON text
- * @returns the result, or one with an error if not even a part fits
+ * @returns the result, or a result with an error if not even a part fits
  */
 export function packCapture(captured: Captured, maxBytes: number): Promise<PackedResult> {
   return 'text' in captured ? packText(captured, maxBytes) : packJson(captured, maxBytes);

@@ -14,7 +14,10 @@ import { aborted } from '../life/aborted.ts';
 import type { TraceEvents } from '../reports/trace-events.ts';
 import { type Captured, failedResult, type PackedResult, packCapture } from './capture-result.ts';
 
-/** Time added to the budget for packing, and for a burst that uses the whole budget. Chosen, not measured. */
+/**
+ * Added to the time budget of a capture: time for packing, also after a burst that used the whole budget. Chosen, not
+ * measured.
+ */
 const SLACK_MS = 1_000;
 /**
  * Number of stored ids of captures, so that a repeated capture has no second effect. It is the number of captures that

@@ -14,7 +14,8 @@ const PATH = /(?<![\w:/.~-])\/(?:[\w.+@%~-]+\/)+[\w.+@%~-]*/g;
 
 /**
  * @param ofAgent, ofApp lines, oldest first
- * @param lines largest number of lines in the result. Half of them are the agent's, or more if the app has fewer.
+ * @param lines largest number of lines in the result. Half of them are lines of the agent; more if the app does not
+ * have enough lines for the other half.
  * @returns lines of the agent, then of the app, each with its source; "": no lines
  */
 export function logText(

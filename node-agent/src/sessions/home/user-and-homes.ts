@@ -166,7 +166,7 @@ export class UserAndHomes {
 
   /**
    * Releases user and homes. Call when no process of the session is left, because a waiting session starts at once.
-   * @param keepUid whether files of the uid may be left in other directories; the uid is then released after their
+   * @param keepUid true: other directories may still contain files of the uid; the uid is then released after their
    * removal
    */
   async giveBack(keepUid = false): Promise<void> {

@@ -10,8 +10,8 @@
  * Preparation and start overlap. The app starts when the display listens, sound and home are ready, and the start was
  * requested. The encoder starts when the app was started and the worker is prepared; the worker is prepared only after
  * the display has answered. A local session is running from the app's start. If there are several causes of an end, the
- * first one is reported. A failure is reported after the teardown. It is not reported as `stopping` before the
- * teardown, because a failure while stopping counts as stopped.
+ * first one is reported. A failure is reported after the teardown. Before the teardown, a failed session does not
+ * report `stopping`, because a failure after `stopping` counts as stopped.
  */
 
 import {

@@ -127,7 +127,7 @@ export async function writeRecord(dirs: SessionDirs, record: SessionRecord): Pro
   await rename(`${file}.new`, file);
 }
 
-/** Sessions that an earlier agent left; record null: the record was not written. */
+/** Sessions that an earlier agent left; `record` is null if it was not written. */
 export async function leftSessions(
   stateDir: string,
 ): Promise<{ sessionId: string; record: SessionRecord | null }[]> {

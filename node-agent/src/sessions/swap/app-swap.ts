@@ -49,8 +49,8 @@ export type SwapOutcome =
   | { kind: 'ended' };
 
 /**
- * Swaps the apps. Never throws. After the call, only the app of the outcome is running; after `ended`, at most the old
- * app.
+ * Swaps the apps. Never throws. After the call, only the app in the outcome is running; if the outcome is `ended`, at
+ * most the old app is running.
  */
 export async function swapApps(steps: SwapSteps): Promise<SwapOutcome> {
   const { ended, old } = steps;

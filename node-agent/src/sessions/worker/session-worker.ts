@@ -46,7 +46,7 @@ export interface SessionWorkerOptions {
   /** @param count number of shown windows */
   onWindows(count: number): void;
   onViewer(connected: boolean): void;
-  /** @param records of the encoded stream; called only if the session is recorded */
+  /** Called only if the session is recorded. @param records the records of the encoded stream */
   onRecords(records: Readable): void;
   /** Values that the session adds to the worker's metrics. */
   metrics(): Pick<SessionMetrics, 'app_launch_state' | 'idle_ends_in_s'>;

@@ -5,8 +5,8 @@ import type { ParentMessage } from '../../media/worker/worker-messages.ts';
 const HELD_LIMIT = 80;
 
 /**
- * Relays signaling from the link to a session's worker. Messages of browser sockets that are older than the newest
- * attached socket are dropped. If a socket is attached before the worker has its session, the messages wait.
+ * Relays signaling from the link to a session's worker. If a browser socket is older than the newest attached socket,
+ * its messages are dropped. If a socket is attached before the worker has its session, the messages wait.
  */
 export class SignalingRelay {
   readonly #send: (message: ParentMessage) => void;

@@ -39,8 +39,8 @@ const PODMAN_OBEYS = [5, 4] as const;
 
 /**
  * Identifies an engine by its components, because podman also reports a version number of docker's API.
- * @param ownInfo answer of podman's own API; null: no answer. It is needed because podman 4.3 does not report in
- * docker's API that it is rootless
+ * @param ownInfo answer of podman's own API; null: no answer. This answer is needed because podman 4.3 does not report
+ * in docker's API that it is rootless
  * @throws when an answer has another form
  */
 export function readEngineFacts(version: unknown, info: unknown, ownInfo: unknown = null): EngineFacts {
