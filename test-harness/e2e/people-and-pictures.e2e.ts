@@ -47,7 +47,7 @@ describe('an administrator invites a user and gives the library its pictures', (
 
   test('registration is opened for invited people, without a restart', async () => {
     await admin.goto(`${stack.httpsUrl}/admin/invites`);
-    await admin.getByRole('button', { name: 'Let people with an invite register' }).click();
+    await admin.getByRole('button', { name: 'Allow registration with an invite' }).click();
     await admin.getByText('People with an invite may register now').waitFor();
     await admin.getByText('Registration is closed').waitFor({ state: 'detached' });
     await admin.goto(`${stack.httpsUrl}/admin/settings`);

@@ -166,7 +166,7 @@ describe('an administrator', () => {
     await open('/admin/presets');
     await page.getByRole('link', { name: 'Retro' }).click();
     await press('Delete');
-    await dialog().getByText('1 app uses it, and must name another first').waitFor();
+    await dialog().getByText('1 app uses it. Choose another preset').waitFor();
     await press('Delete Retro');
     await dialog().getByRole('alert').waitFor();
     await page.keyboard.press('Escape');

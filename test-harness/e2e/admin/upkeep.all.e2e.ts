@@ -173,7 +173,7 @@ describe('an administrator', () => {
     await open('/admin/settings');
     await page.getByLabel('Allowed origins').fill('https://play.example\nplay.lan/x');
     await press('Save settings');
-    await shows(/^Line 2, “play\.lan\/x”, is no address/);
+    await shows(/^Line 2, “play\.lan\/x”, is not an address/);
   });
 
   test('gives a person who lost the password a link, which works once and not at localhost', async () => {

@@ -123,7 +123,7 @@ function softReasons(rung: JudgedRung, probe: ClientProbe | null): Reason[] {
     if (refresh === null) {
       reasons.push({
         code: 'display_refresh_unknown',
-        message: `Whether the display shows ${rung.fps} pictures per second is not known.`,
+        message: `It is not known whether the display shows ${rung.fps} pictures per second.`,
       });
     } else if (refresh < REFRESH_TOLERANCE * rung.fps) {
       reasons.push({

@@ -80,7 +80,7 @@ function notesOn(probe: Probe): Reason[] {
     return [
       {
         code: 'probe_missing',
-        message: 'What this device can decode, and its connection, are not measured yet.',
+        message: 'The decoders and the connection of this device have not been measured yet.',
       },
     ];
   }

@@ -562,7 +562,7 @@ export const profileOperations = {
         notes: [
           {
             code: 'probe_missing',
-            message: 'What this device can decode, and its connection, are not measured yet.',
+            message: 'The decoders and the connection of this device have not been measured yet.',
           },
         ],
         profiles: [

@@ -148,7 +148,7 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
       <fieldset className={styles.fieldset}>
         <legend>Numbers</legend>
         <p className={styles.dim}>
-          The picture if no launch profile applies, and the encode slots of a session.
+          Picture settings if no launch profile applies, and the encode slots of a session.
         </p>
         <div className={styles.pair}>
           <NumberInput label="Width" suffix=" px" {...form.getInputProps('default_width')} />

@@ -12,7 +12,7 @@ describe('the ways to a launch profile', () => {
         user_overrides_allowed: allowed,
       })[0]?.description;
     expect(inherit('a', true)).toBe(
-      'The default of the instance, now Couch, unless the person chose another.',
+      'The default of the instance, now Couch, unless the person chose a launch profile.',
     );
     expect(inherit('a', false)).toBe('The default of the instance, now Couch. People may not choose here.');
     expect(inherit(null, true)).toContain('the numbers below apply');

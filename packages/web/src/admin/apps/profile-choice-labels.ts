@@ -15,16 +15,16 @@ export function policyChoices(
       value: 'inherit',
       label: 'Inherit',
       description: instance.user_overrides_allowed
-        ? `${inherited}, unless the person chose another.`
+        ? `${inherited}, unless the person chose a launch profile.`
         : `${inherited}. People may not choose here.`,
     },
     {
       value: 'prefer',
       label: 'Prefer its own',
       description: instance.user_overrides_allowed
-        ? 'The app’s own, unless the person chose another.'
+        ? 'The app’s own, unless the person chose a launch profile.'
         : 'The app’s own. People may not choose here.',
     },
-    { value: 'force', label: 'Force its own', description: 'The app’s own, whatever anybody chose.' },
+    { value: 'force', label: 'Force its own', description: 'Always the app’s own.' },
   ];
 }

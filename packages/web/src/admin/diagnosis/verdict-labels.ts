@@ -70,7 +70,7 @@ const NO_SINGLE_LIMIT: VerdictText = {
   tone: 'info',
   title: 'No single limit found',
   remedy:
-    'A limit is named only if all its conditions are true together, for example slow encoding and a low frame rate. The conditions that do not hold show where to look.',
+    'A limit is named only if all its conditions are true together, for example slow encoding and a low frame rate. The conditions that are not true show where to look.',
 };
 
 /** A newer service may send verdicts without a label in this page; such a verdict is shown unchanged. */

@@ -129,7 +129,7 @@ function Loss({ access, keepsOwn }: { access: Access; keepsOwn: boolean }) {
 /** The number of people who have the launcher only by the grant for everybody, counted by the server. */
 function LossOfAll(props: { access: Access; keepsOwn: boolean; everybodyId: string }) {
   const effect = useEffectOf(props.everybodyId);
-  if (effect.isError) return <p>How many people lose it could not be counted.</p>;
+  if (effect.isError) return <p>The number of people who lose it could not be counted.</p>;
   if (effect.data === undefined) return <Skeleton height={24} radius={8} />;
   return <p>{lossLabel(props.access, effect.data.people, props.keepsOwn)}</p>;
 }

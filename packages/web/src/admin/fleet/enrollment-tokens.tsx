@@ -121,7 +121,7 @@ export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
         onConfirm={() => deleting !== null && remove.mutate(deleting)}
         onClose={() => setDeleting(null)}
       >
-        <p>No machine can enroll with it any more. A host that has enrolled already stays.</p>
+        <p>No machine can enroll with it any more. Hosts that are already enrolled stay.</p>
       </ConfirmDialog>
     </Section>
   );

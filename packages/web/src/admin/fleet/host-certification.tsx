@@ -31,7 +31,7 @@ const CURVE_COLUMNS: readonly Column[] = [
   { label: 'Rung' },
   { label: 'At once', kind: 'number' },
   { label: 'kbit/s', kind: 'number' },
-  { label: 'Encode p95 by sessions at once' },
+  { label: 'Encode p95 for each number of sessions' },
   { label: 'Encoder' },
   { label: 'Measured' },
 ];

@@ -92,7 +92,7 @@ export function HostPage({ id }: { id: string }) {
             {gpus.data?.items.length === 0 ? (
               <EmptyState icon={IconCpu} title="No GPU to show">
                 {host.data.capacity_reason ??
-                  'The agent reports its GPUs and encoders when it connects, also the software encoder.'}
+                  'When it connects, the agent reports its GPUs and encoders, also the software encoder.'}
               </EmptyState>
             ) : (
               <GpuTable gpus={gpus.data?.items ?? []} />

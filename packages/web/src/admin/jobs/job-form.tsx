@@ -32,7 +32,7 @@ export function JobForm({ job }: { job: Job }) {
       start: (start, values) => (values.windowed ? timeProblem(start) : null),
       end: (end, values) =>
         values.windowed
-          ? (timeProblem(end) ?? (end === values.start ? 'Another time than the start' : null))
+          ? (timeProblem(end) ?? (end === values.start ? 'Not the same time as the start' : null))
           : null,
       history_limit: jobRules.history_limit,
     },

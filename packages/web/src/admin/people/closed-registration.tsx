@@ -35,7 +35,7 @@ export function ClosedRegistration() {
       </p>
       {open.isError && <Problem error={open.error} />}
       <Button size="xs" loading={open.isPending} onClick={() => open.mutate()}>
-        {mode === 'closed' ? 'Let people with an invite register' : 'Let only people with an invite register'}
+        {mode === 'closed' ? 'Allow registration with an invite' : 'Require an invite for registration'}
       </Button>
     </div>
   );

@@ -7,7 +7,7 @@ import { envOf, envText, listOf, pathProblem } from '../frame/text-lines.ts';
 export const NETWORKS = [
   { value: '', label: 'The host’s default' },
   { value: 'none', label: 'None' },
-  { value: 'bridge', label: 'Bridge: to the networks of the host' },
+  { value: 'bridge', label: 'Bridge: connected to the networks of the host' },
 ];
 
 /** A runtime preset in form fields. */

@@ -97,7 +97,7 @@ function DeletePreset({ preset }: { preset: RuntimePreset }) {
       <p>
         {preset.used_by.length === 0
           ? 'No app uses it. Running sessions continue.'
-          : `${countLabel(preset.used_by.length, 'app uses', 'apps use')} it, and must name another first, disabled ones too.`}
+          : `${countLabel(preset.used_by.length, 'app uses', 'apps use')} it. Choose another preset for every app first, also for disabled apps.`}
       </p>
     </DeleteRecord>
   );

@@ -4,7 +4,7 @@ import { countLabel } from '../frame/quantity-labels.ts';
 /** Error texts for an id that an administrator chooses. */
 export const ID_MESSAGES = {
   blank: 'Choose an id',
-  pattern: 'Another id: this one cannot be part of an address',
+  pattern: 'Choose another id: this one cannot be part of an address',
 };
 
 export const CODEC_LABELS = { h264: 'H.264', hevc: 'HEVC', av1: 'AV1' };

@@ -99,7 +99,7 @@ const ENDS: Readonly<Record<EndReason, Texts>> = {
   peer_gone: ['The connection to its viewer was lost for too long.', 'The figures below show the network.'],
   agent_shutdown: ['Its host was shut down.', ''],
   agent_restart: ['The agent of its host restarted.', ''],
-  orphaned: ['Its host had no connection to this service for too long.', 'Look at the network between both.'],
+  orphaned: ['Its host had no connection to this service for too long.', 'Look at the network between them.'],
   assign_refused: ['The host refused the launch.', 'The message says why.'],
   start_refused: ['The host refused to start it.', 'The message says why.'],
   assign_timed_out: ['The host did not answer the launch in time.', 'Look at the load of the host.'],

@@ -27,7 +27,7 @@ export function MasterKey() {
             </p>
             <CopyLine value={`SERVICE_SECRET_KEY=1:${key}`} label="line for the environment" />
             <p>
-              Keep a copy apart from the backups of the database: both together reveal the secrets. Without
+              Do not store a copy with the backups of the database: both together reveal the secrets. Without
               the key, every secret has to be stored again.
             </p>
           </>

@@ -6,5 +6,5 @@ export function originProblem(lines: readonly string[]): string | null {
   if (list.kind === 'ok') return null;
   if (list.why === 'too_many') return `At most ${MAX_ORIGINS} addresses`;
   const line = lines[list.position - 1]?.trim() ?? '';
-  return `Line ${list.position}, “${line}”, is no address such as https://play.example: http or https, a name, no path`;
+  return `Line ${list.position}, “${line}”, is not an address such as https://play.example (http or https, a name, no path)`;
 }

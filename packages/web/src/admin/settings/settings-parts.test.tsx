@@ -18,14 +18,14 @@ test('a master key has 32 random bytes, is shown as the line to set, and is neve
   fireEvent.click(await screen.findByRole('button', { name: 'Make a master key' }));
   const line = screen.getByLabelText('line for the environment') as HTMLInputElement;
   expect(line.value).toMatch(/^SERVICE_SECRET_KEY=1:[A-Za-z0-9+/]{43}=$/);
-  expect(screen.getByText(/apart from the backups of the database/)).toBeDefined();
+  expect(screen.getByText(/with the backups of the database/)).toBeDefined();
   expect(writes).toEqual([]);
 });
 
 test('lines that the service would refuse as origins are named', () => {
   expect(originProblem(['https://a.example', '', ' http://b.example:8080 '])).toBeNull();
   expect(originProblem(['https://a.example', ' play.lan/x'])).toMatch(
-    /^Line 2, “play\.lan\/x”, is no address/,
+    /^Line 2, “play\.lan\/x”, is not an address/,
   );
   expect(originProblem(Array.from({ length: 65 }, (_, n) => `https://h${n}.example`))).toMatch(/^At most 64/);
 });

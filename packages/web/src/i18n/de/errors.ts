@@ -86,7 +86,7 @@ export const errors: Table = {
     one: 'Versuche es in {n} Minute noch einmal.',
     other: 'Versuche es in {n} Minuten noch einmal.',
   },
-  'What this device can decode, and its connection, are not measured yet.':
+  'The decoders and the connection of this device have not been measured yet.':
     'Was dieses Gerät dekodieren kann und seine Verbindung wurden noch nicht gemessen.',
   'This device could not keep up with it in the last 30 days.':
     'Dieses Gerät kam in den letzten 30 Tagen damit nicht mit.',

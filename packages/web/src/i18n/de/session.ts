@@ -250,7 +250,7 @@ export const session: Table = {
   'This device does not decode {codec}.': 'Dieses Gerät dekodiert {codec} nicht.',
   'The host does not encode {codec}.': 'Der Rechner kodiert {codec} nicht.',
   'Browsers often cannot keep up with this quality.': 'Browser kommen mit dieser Qualität oft nicht mit.',
-  'Whether the display shows {fps} pictures per second is not known.':
+  'It is not known whether the display shows {fps} pictures per second.':
     'Ob der Bildschirm {fps} Bilder pro Sekunde zeigt, ist nicht bekannt.',
   'The display shows only {hz} of {fps} pictures per second.':
     'Der Bildschirm zeigt nur {hz} von {fps} Bildern pro Sekunde.',

@@ -49,7 +49,8 @@ export function MatchAll() {
       >
         <p>
           Each app is looked up at SteamGridDB again. This takes about two seconds for each app, and continues
-          when you leave this page. Earlier found pictures are replaced, or removed if nothing is found.
+          when you leave this page. Pictures from earlier searches are replaced, or removed if nothing is
+          found.
         </p>
         <Checkbox
           label="Also replace pictures that an administrator has chosen"

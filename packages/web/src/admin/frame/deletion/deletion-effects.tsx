@@ -21,7 +21,7 @@ export const useEffectOf = (id: string) =>
  */
 export function RevokedGrant({ id }: { id: string }) {
   const effect = useEffectOf(id);
-  if (effect.isError) return <p>How many people lose it could not be counted.</p>;
+  if (effect.isError) return <p>The number of people who lose it could not be counted.</p>;
   if (effect.data === undefined) return <Skeleton height={24} radius={8} />;
   return <p>{revokedLabel(effect.data)}</p>;
 }
@@ -32,7 +32,7 @@ export function RevokedGrant({ id }: { id: string }) {
  */
 export function DeletionEffects({ id }: { id: string }) {
   const effect = useEffectOf(id);
-  if (effect.isError) return <p>What is deleted with it could not be counted.</p>;
+  if (effect.isError) return <p>The data that is deleted with it could not be counted.</p>;
   if (effect.data === undefined) return <Skeleton height={72} radius={8} />;
   const lines = effectLines(effect.data);
   if (lines.length === 0) return <p>Nothing else is deleted.</p>;
