@@ -63,7 +63,7 @@ export type StreamStateKind = StreamState['kind'];
 /** The measurement that lowers the quality most, with its value. Times in ms. */
 export type QualityCause =
   | { kind: 'frozen' }
-  /** pictures wait on the host to be encoded or sent */
+  /** on the host, pictures wait for encoding or sending */
   | { kind: 'host_wait'; ms: number }
   /** too few complete frames arrived in the second: the host sends no more, or the network carries no more */
   | { kind: 'few_arrive'; arrived: number; wanted: number }
@@ -98,7 +98,7 @@ export interface ClockRecord {
 
 /** The parts of the delay of frames in one second, medians in ms; the sum of the parts is the total. */
 export interface DelaySplit {
-  /** capturing the screen, and waiting on the host to be sent */
+  /** capturing the screen, and the wait for sending on the host */
   capture_ms: number;
   encode_ms: number;
   /** half of the round trip */

@@ -2,7 +2,7 @@ import type { Plugin } from 'vite';
 
 /**
  * Whether a module belongs to the admin area. The eager part of an admin route (its path and guard) does not belong to
- * it, because the router needs this part everywhere; the route's page has a query in the id.
+ * it, because the router needs this part everywhere; only the module id of the route's page contains a query.
  * @param id module id of the bundler (absolute path, optional query)
  */
 export function isAdminModule(id: string): boolean {

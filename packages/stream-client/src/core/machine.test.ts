@@ -21,7 +21,7 @@ const offer = (pc_id: string): ServiceMessage => ({ type: 'offer', pc_id, sdp: '
 const message = (content: ServiceMessage): Fact => ({ type: 'message', message: content });
 const access: Fact = { type: 'access', url: 'wss://host/v1/signal', ice_servers: null };
 
-/** A player driven by facts, on a clock that the test moves. */
+/** A player that gets `Fact` events from the test, on a clock that the test moves. */
 class Play {
   model: Model = INITIAL;
   actions: Action[] = [];

@@ -14,7 +14,8 @@ import type { EndReason, StreamState } from '../types.ts';
 import { type Action, type Ended, type Fact, INITIAL, type Model, type PeerModel } from './model.ts';
 
 /**
- * Time limit from the token request to ready; the agent uses the same limit (HANDSHAKE_STEP_MS). Chosen, not measured.
+ * Time limit from the token request until the socket is ready; the agent uses the same limit (HANDSHAKE_STEP_MS).
+ * Chosen, not measured.
  */
 const HANDSHAKE_MS = 15_000;
 /** Grace period of a disconnected peer, which often recovers. The host releases the held keys after the same time. */
@@ -215,7 +216,7 @@ function socketClosed(model: Model, code: number, at: StepContext): Step {
   if (rule === 'reload') return end(model, 'reload', String(code));
   if (rule === 'no')
     return end(model, endReasonOf(code), fault?.code ?? String(code), fault?.message ?? null);
-  // After the first lost token a new one is requested at once, later with backoff.
+  // After the first rejected token, a new token is requested at once; after further ones, with backoff.
   if (rule === 'new_token')
     return retry(model, model.attempt === 0 ? 0 : backoffMs(model.attempt, at.random), at);
   if (rule === 'backoff') return retryLater(model, at);

@@ -22,7 +22,7 @@ export type TimerName =
   | 'retry'
   /** time limit of one attempt to open a socket */
   | 'handshake'
-  /** time limit until one of two peers is closed */
+  /** time after which one of two open peers is closed */
   | 'retire'
   /** grace period of a disconnected peer */
   | 'grace'
@@ -49,7 +49,7 @@ export interface Model {
   active: boolean;
   ended: Ended | null;
   socket: 'closed' | 'fetching' | 'opening' | 'greeted' | 'ready';
-  /** attempts since the last ready */
+  /** attempts since the socket was last ready */
   attempt: number;
   /** monotonic ms of the next attempt; null: an attempt is in progress, or no attempt is needed */
   retry_at_ms: number | null;
@@ -111,7 +111,7 @@ export type Action =
   /** from now on this connection shows the picture and carries the input */
   | { type: 'promote'; pc_id: string }
   | { type: 'close_peer'; pc_id: string }
-  /** the listener may change, so the microphone is closed until the person turns it on again */
+  /** another app may start to listen, so the microphone is closed until the person turns it on again */
   | { type: 'close_microphone' }
   | { type: 'set_timer'; name: TimerName; ms: number }
   | { type: 'clear_timer'; name: TimerName };

@@ -16,7 +16,7 @@ export interface KeyboardHooks {
   isEnabled(): boolean;
   /** the person made a gesture: actions that need a gesture may run */
   onGesture(): void;
-  /** the person pressed the combination that leaves the session's keyboard */
+  /** the person pressed the key combination that releases the keyboard from the session */
   onEscape(): void;
   /** all keys were released: the listener clears its own records of held keys */
   onRelease(): void;
@@ -237,7 +237,10 @@ function facts(event: KeyboardEvent): KeyFacts {
   return { code: event.code, repeat: event.repeat, locks };
 }
 
-/** Whether the event is the key combination that leaves the session. All other keys belong to the session. */
+/**
+ * Whether the event is the key combination that releases the keyboard from the session. All other keys are sent to the
+ * session.
+ */
 function isEscapeChord(event: KeyboardEvent): boolean {
   return event.code === 'KeyZ' && event.ctrlKey && event.altKey && event.shiftKey;
 }

@@ -7,7 +7,7 @@ import type { Picture } from './picture.ts';
  * Sound and microphone of one client. Both are off at the start, because browsers require a gesture.
  *
  * Sound: muted ⇄ playing. The person's choice is kept across connections. Owner: the client. dispose() closes the
- * microphone; the element keeps its mute and its volume (0 to 1), and the picture owns its tracks.
+ * microphone, and does not change the element's mute state and volume (0 to 1). `Picture` owns the element's tracks.
  */
 export class Sound {
   #video: HTMLVideoElement;

@@ -9,8 +9,8 @@ export interface DeviceHealth {
 }
 
 /**
- * Largest number of missing frames in a second at which a decoder counts as fast enough. Reports do not start with a
- * frame, so one second may count up to two frames of the next second. Chosen, not measured.
+ * Largest number of missing frames in a second at which a decoder counts as fast enough. A report can come while frames
+ * are on the way from arrival to display, so up to two frames count in the next second. Chosen, not measured.
  */
 const IN_FLIGHT = 2;
 /**
@@ -25,7 +25,7 @@ const MISSED_SHARE = 0.1;
 const SHOWN_SHARE = 0.75;
 /**
  * Above this share of lost packets, missing and late frames are a fault of the network. The quality is then at most
- * good.
+ * `good`.
  */
 const LOSS_EXPLAINS = 0.005;
 /**

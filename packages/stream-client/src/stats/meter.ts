@@ -76,8 +76,8 @@ export class Meter {
   }
 
   /**
-   * The page was hidden or shown. An interval that contains this moment is not counted, neither between frames nor from
-   * a press to its frame.
+   * The page was hidden or shown. Intervals that contain this moment are not counted: intervals between frames, and
+   * from a press to its frame.
    */
   interrupt(): void {
     this.#presentation.forget();

@@ -6,7 +6,7 @@ export interface PresentedFrame {
   mediaTime: number;
   /** monotonic ms at which it is expected on the screen */
   displayMs: number;
-  /** Unix ms of capture on this page's clock; null if the browser does not report it */
+  /** ms from capture to display; null: the browser does not report the capture time */
   captureToDisplayMs: number | null;
 }
 

@@ -27,8 +27,8 @@ const DEVICE_CAUSES: Partial<Record<ClientHealth, QualityCause>> = {
   presentation_degrading: { kind: 'presenting' },
 };
 /**
- * Limits of a wait on the host or in the browser's buffer, ms: above the first the quality is good, above the second
- * poor. Chosen, not measured.
+ * Limits of a wait on the host or in the browser's buffer, ms: above the first limit the quality is `good`, above the
+ * second it is `poor`. Chosen, not measured.
  */
 const WAIT_MS = [60, 200] as const;
 /** The same two limits for the share of missing frames. Chosen, not measured. */
@@ -45,9 +45,9 @@ const HOST_FRAMES = 1.5;
 const DELAY_MS = [150, 400] as const;
 
 /**
- * Judges the stream's quality in one word. Without an exceeded limit it is excellent; above the limit `good` it is
- * good, above `poor` it is poor. The worst value is the cause; of equally bad values, the first.
- * @param health of the device in the same second; if the device is too slow, the quality is at most good
+ * Judges the stream's quality in one word. Without an exceeded limit it is `excellent`; above the first limit of a
+ * value it is `good`, above the second `poor`. The worst value is the cause; of equally bad values, the first.
+ * @param health of the device in the same second; if the device is too slow, the quality is at most `good`
  * @param delay of the pictures in that second; null: not known
  */
 export function judgeQuality(

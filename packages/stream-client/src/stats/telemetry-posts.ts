@@ -12,8 +12,8 @@ import type {
 } from '../types.ts';
 
 /**
- * Period of the posts: half of the rate that the service allows for one operation (one post in 2 s). The first post
- * comes so late that it does not delay a launch.
+ * Period of the posts. The service allows one post in 2 s for each operation. The first post comes so late that it does
+ * not delay a launch.
  */
 export const POST_PERIOD_MS = 5_000;
 /** The service accepts 64 items and 32 KiB in a post; a sample with every figure has up to 1.2 KB. */

@@ -1,15 +1,15 @@
 import type { Pong } from '@footlight/protocol/input';
 
 /**
- * Window of the smallest value. In this time two clocks drift apart by at most 3 ms (100 ppm), and the queue is empty
- * at least once.
+ * Length of a window in which the fastest ping is determined. In this time two clocks drift apart by at most 3 ms (100
+ * ppm), and the queue is empty at least once.
  */
 const WINDOW_MS = 30_000;
 
 /**
  * Measures the queueing delay of the path to the host, from pings. Input and files share this path. Pure; call reset()
- * for a new connection. Every ping contains the offset of the two clocks, so only the difference to the smallest ping
- * counts.
+ * for a new connection. The measured time of every ping includes the offset of the two clocks, so only the difference
+ * to the fastest ping counts.
  */
 export class UpQueue {
   #window = 0;

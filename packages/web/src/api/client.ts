@@ -68,7 +68,7 @@ export function addOperations(table: OperationTable): void {
 
 let whenSignedOut: () => void = () => {};
 
-/** Sets the action after the server has refused the token: the page opens the login. */
+/** Sets the action that runs after the server has refused the token: the page opens the login. */
 export function onSignedOut(callback: () => void): void {
   whenSignedOut = callback;
 }

@@ -23,7 +23,7 @@ export function directionOf(key: string): Direction | null {
 }
 
 /**
- * The next control to focus, as on a console: along the row, or in the nearest row the nearest column. Pure.
+ * The next control to focus, as on a console: the next one in the row, or the nearest column in the nearest row. Pure.
  * @param leavesRow at the end of a row, left and right move to the nearest row on this side, for example from one
  *   column of a page to another
  * @returns the index in `places`; -1: no control in this direction

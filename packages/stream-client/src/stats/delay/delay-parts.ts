@@ -32,7 +32,8 @@ export interface ClockFacts {
 /** Recorded frames: two seconds at 240 fps. */
 const MAX_SHOWN = 512;
 /**
- * Largest number of timed frames in a second: the host reports four, and the first frame after each input, 64 at most.
+ * Largest number of frames with a report of the host. In a second the host reports four frames, and the first frame
+ * after each input (at most 64).
  */
 const MAX_NAMED = 128;
 
@@ -108,8 +109,8 @@ function partsOf(
   const network_ms = rttMs / 2;
   const decode_ms = decodeMs ?? 0;
   return {
-    // The rest of the time before arrival, without encoding and network: capturing the screen, and waiting on the host
-    // to be sent.
+    // The rest of the time before arrival, without encoding and network: capturing the screen, and the wait for sending
+    // on the host.
     capture_ms: Math.max(0, receivedMs - capturedMs - host.encode_ms - network_ms),
     encode_ms: host.encode_ms,
     network_ms,

@@ -10,7 +10,7 @@ import styles from '../account.module.css';
 import { choicesOf } from './quality-choices.ts';
 import { QualityRadios } from './quality-radios.tsx';
 
-/** The person's preferred launch profile, with the reason where one does not suit this device. */
+/** The person's preferred launch profile. Profiles that do not suit this device are shown with the reason. */
 export function PictureQuality() {
   const queryClient = useQueryClient();
   const preference = useQuery({

@@ -34,7 +34,10 @@ const CHIPS: Readonly<Record<Suitability, string | null>> = {
 
 /** Up to this number of profiles, all are shown. */
 const FEW_PROFILES = 3;
-/** Height of the largest picture of the choice "Smooth". A larger one would take the time that more frames need. */
+/**
+ * Height of the largest picture of the choice "Smooth". A larger picture would take encoding time that more frames
+ * need.
+ */
 const SMOOTH_HEIGHT = 1080;
 
 /**

@@ -12,7 +12,9 @@ const TONES: Readonly<Record<QualityChoice['suitability'], Tone>> = {
   ineligible: 'danger',
 };
 
-/** The choice of a quality: a few with plain names, and all of them on request or if another one is chosen. */
+/**
+ * The choice of a quality: a few with plain names; all of them on request, or if the chosen one is not among the few.
+ */
 export function QualityRadios(props: {
   choices: QualityChoices;
   /** id of the choice */

@@ -27,7 +27,7 @@ interface AppFieldsProps {
   action: string;
   pending: boolean;
   error: unknown;
-  /** the tile's parent; missing: the app is no tile. Its name is undefined while unknown */
+  /** the tile's parent, whose name is undefined while unknown; missing: the app is no tile */
   parent?: { id: string; name: string | undefined };
   children?: ReactNode;
   onSubmit: (form: AppForm) => void;

@@ -7,7 +7,7 @@ const SHORTEST_MS = 2 * MINUTE_MS;
 /** Length of the window if none is chosen. The service uses the same length. */
 export const USUAL_MINUTES: WindowMinutes = 5;
 
-/** The ends to request, in ms since 1970; `to` missing: now. */
+/** Start and end of the requested window, in ms since 1970; `to` missing: now. */
 export interface AskedWindow {
   from: number;
   to?: number;

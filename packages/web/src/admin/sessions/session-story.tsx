@@ -155,7 +155,7 @@ function useFirstPicture(session: Session): number | undefined {
       // A viewer may report any number, and a number outside the range of dates would crash the page.
       return typeof since === 'number' && since >= 0 && since <= FIRST_PICTURE_MS ? since : null;
     },
-    // A value is final once it is found. Before this it is requested as often as the session.
+    // A value is final once it is found. Until then it is requested every 5 s.
     staleTime: ({ state }) => (state.data == null ? 0 : Number.POSITIVE_INFINITY),
     refetchInterval: ({ state }) => (state.data == null && session.ended_at === null ? 5_000 : false),
     retry: false,

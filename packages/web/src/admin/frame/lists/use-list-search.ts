@@ -2,7 +2,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type ListSearch, parseListSearch } from '../../../search/list-search.ts';
 
 /**
- * The state of a list in the URL of its page. The route does not list the names of the state, because every user loads
+ * The state of a list in the URL of its page. The route does not declare these URL parameters, because every user loads
  * the routes.
  * @returns the state, and a function that replaces it
  */
