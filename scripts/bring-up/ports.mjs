@@ -6,7 +6,7 @@ import net from 'node:net';
  * @typedef {object} WantedPort
  * @property {number} port
  * @property {string} what
- * @property {string} variable  the environment variable that moves it
+ * @property {string} variable the environment variable that sets another port
  * @property {string} [host]
  */
 

@@ -13,7 +13,7 @@ import { t } from './i18n/translate.ts';
 import { mantineTheme } from './theme/mantine-theme.ts';
 import { resolveScheme, useScheme } from './theme/scheme.ts';
 
-/** A page without its first data for so long says that it waits. Chosen, not measured. */
+/** After this time, a page without its first data says that it waits. Chosen, not measured. */
 const WAITING_AFTER_MS = 1_000;
 
 /**

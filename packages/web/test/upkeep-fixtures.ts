@@ -147,7 +147,7 @@ export const jobRuns: JobRun[] = Array.from({ length: 40 }, (_none, n) =>
 
 const exampleImage = operations['images.update'].example.response.image as CatalogImage;
 
-/** What a host has of an image. */
+/** The state of an image on a host. */
 export function onHost(
   n: number,
   part: Partial<CatalogImage['hosts'][number]> = {},

@@ -18,8 +18,8 @@ export type AgentJobId = (typeof AGENT_JOB_IDS)[number];
 /** Interval of an agent's polls for runs, ± 10 %. */
 export const POLL_INTERVAL_MS = 60_000;
 /**
- * Largest number of new runs in one answer. The answer may contain the same number of runs that this process claimed
- * before.
+ * Largest number of new runs in one answer. The answer may also contain up to this number of runs that this process has
+ * claimed before.
  */
 export const MAX_CLAIMED_RUNS = 5;
 /** Longest summary of a run, in bytes of JSON. */

@@ -78,7 +78,7 @@ export const HANDSHAKE_STEP_MS = 15_000;
 /** Silence after which either side closes with 4408. Four missing heartbeats are not a coincidence. */
 export const READ_DEADLINE_MS = 20_000;
 /**
- * Longest Retry-After of a refused upgrade that agents follow, so that an answer cannot keep a host away for longer.
+ * Longest Retry-After of a refused upgrade that agents accept, so that an answer cannot keep a host away for longer.
  */
 export const RETRY_AFTER_MAX_MS = 60_000;
 /**

@@ -16,8 +16,8 @@ import { judgeRefusal } from './refusal.ts';
 const SECOND_MS = 1_000;
 
 /**
- * A refused launch. Lists the person's own sessions that prevent the launch, each with an End button. Retries by itself
- * if a slot may become free.
+ * A refused launch. Lists the person's own sessions that prevent the launch, each with an End button. Retries
+ * automatically if a slot may become free.
  * @param trying whether the launch is being retried
  */
 export function LaunchRefused(props: {

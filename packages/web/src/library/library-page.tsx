@@ -49,7 +49,7 @@ const PROBE_AFTER_MS = 800;
  * stage.
  */
 const LAUNCH_SHOWN_AFTER_MS = 150;
-/** A launch without an answer for so long is shown as unanswered. Chosen, not measured. */
+/** After this time, a launch without an answer is shown as unanswered. Chosen, not measured. */
 const UNANSWERED_AFTER_MS = 4_000;
 
 /** The person's apps and live sessions. */

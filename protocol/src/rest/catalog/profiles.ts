@@ -267,7 +267,7 @@ const rungCreateBody = body({
   visibility: rungFields.visibility.default('internal'),
 });
 
-/** A key of answers that a write ignores. @param type type of the key in answers */
+/** A key that answers contain and that a write ignores. @param type type of the key in answers */
 const ignored = (type: 'string' | 'boolean') =>
   z
     .unknown()

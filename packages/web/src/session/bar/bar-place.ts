@@ -10,7 +10,8 @@ export interface BarPlace {
 }
 
 /**
- * Reads the bar's place from the settings of the web client. The stored value `minimal` of the strip means the handle.
+ * Reads the bar's place from the settings of the web client. The stored value `minimal` of `strip_preset` means the
+ * handle.
  */
 export function barPlace(settings: UiPreferences | undefined): BarPlace {
   const { strip_position = 'top', strip_preset } = settings?.session_overlay ?? {};

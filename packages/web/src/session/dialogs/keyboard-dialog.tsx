@@ -20,8 +20,8 @@ const COMBINATIONS = [
 const DETECTED = '';
 
 /**
- * Chooses the layout of the session's keyboard. Sends text and key combinations that the browser or a touch screen
- * cannot type into the app.
+ * Chooses the layout of the session's keyboard. Sends the app text and key combinations that a person cannot type in
+ * the browser or on a touch screen.
  */
 export default function KeyboardDialog(props: {
   onClose: () => void;

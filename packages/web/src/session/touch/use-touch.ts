@@ -35,7 +35,7 @@ export function useTouch(): Touch {
         setKit({ TouchLayer, TouchDialog, readTouchChoice, keepTouchChoice });
         setChoice(readTouchChoice());
       },
-      // If the code cannot be loaded, fingers are touches of the session, which the player sends itself.
+      // If the code cannot be loaded, the player sends each finger to the session as a touch.
       () => undefined,
     );
     return () => {
