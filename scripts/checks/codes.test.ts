@@ -57,7 +57,7 @@ describe('each declared code is produced, unless it is reserved', () => {
     expect(unproduced(codes, producers)).toEqual([...reserved].sort());
   });
 
-  // 1009 is left out, because the library ws itself closes with this code.
+  // 1009 is left out, because the library `ws` itself closes with this code.
   test.each([
     ['agents', 'AGENT_CLOSE', AGENT_CLOSE, AGENT + CONTROL_PLANE],
     ['viewers', 'SIGNAL_CLOSE', SIGNAL_CLOSE, CONTROL_PLANE],

@@ -86,8 +86,8 @@ const bundles = [
 ];
 
 /**
- * Programs that tests start up to sixty times per file. Started from source, each start would compile the modules that
- * it loads.
+ * Programs that tests start up to sixty times per file. Without a build, each start would compile the modules that it
+ * loads.
  * @type {Bundle}
  */
 const testPrograms = {

@@ -12,7 +12,7 @@ import type { Dialect } from './large-instance.ts';
 import { CORES, startWorker, type Worker } from './load.ts';
 
 const CLIENTS = [8, 50] as const;
-/** Minimum ratio of launches per second, subject to reference. */
+/** Launches per second: minimum ratio of the subject's figure to the reference's figure. */
 const MARKS: Record<Dialect, number> = { sqlite: 0.4, postgres: 0.35 };
 
 interface AdmissionFigures {

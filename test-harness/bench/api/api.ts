@@ -31,8 +31,8 @@ const FIGURES = ['cached', 'first', 'herd'] as const;
 type Figure = (typeof FIGURES)[number];
 const FIRST_MARK = 0.15;
 /**
- * Minimum ratio of answers per second, subject to reference; null: the figure is printed but not judged. On Postgres
- * the database's processes use both cores, so cached lists are judged on SQLite.
+ * Answers per second: minimum ratio of the subject's figure to the reference's figure; null: the figure is printed but
+ * not judged. On Postgres the database's processes use both cores, so cached lists are judged on SQLite.
  */
 function markOf(dialect: Dialect, page: (typeof PAGES)[number], figure: Figure): number | null {
   if (figure !== 'cached') return FIRST_MARK;

@@ -1,6 +1,6 @@
 /**
  * replicas: launches and signed-in pages with two and three control planes on one Postgres and one NATS, compared with
- * one control plane without NATS. The figure is the control planes' CPU time for each operation: The load generator,
+ * one control plane without NATS. The figure is the control planes' CPU time for each operation. The load generator,
  * Postgres and the control planes share two cores, so answers per second would not show how the product scales to more
  * machines.
  */

@@ -10,7 +10,7 @@ import { CORES, startWorker, type Worker } from '../api/load.ts';
 import { alternate, exitStatus, judge, printVerdict } from '../rounds.ts';
 
 const PEERS = ['pg-boss', 'graphile-worker'] as const;
-/** Smallest ratio of claims per second, subject to peer. */
+/** Claims per second: smallest ratio of the subject's figure to the peer's figure. */
 const MARKS: Record<(typeof PEERS)[number], number> = { 'pg-boss': 2, 'graphile-worker': 0.7 };
 
 /** @returns exit status: the worst of both figures */

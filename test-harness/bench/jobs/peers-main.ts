@@ -1,8 +1,8 @@
 /**
  * The same work in pg-boss and graphile-worker. For each line of standard input, which names one of them, it makes the
- * jobs due, lets as many workers as the bench has hosts fetch and complete them, and prints {"perSecond"}. Both
- * libraries have one queue for all workers. This is less work than in the subject, where each host gets only its own
- * runs.
+ * jobs due, starts one worker for each host of the bench, waits until the workers have fetched and completed the jobs,
+ * and prints {"perSecond"}. Both libraries have one queue for all workers. This is less work than in the subject, where
+ * each host gets only its own runs.
  */
 import { createInterface } from 'node:readline';
 import { Logger, makeWorkerUtils, run } from 'graphile-worker';

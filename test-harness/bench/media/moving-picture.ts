@@ -5,7 +5,8 @@ import { repositoryRoot } from '../../src/stack/program.ts';
 import { ended, START_LIMIT_MS } from './agent-worker.ts';
 
 /**
- * Animated picture on a display that uses an encoder's full bitrate at any size. Resolves after the first drawing.
+ * Shows an animated picture on a display. The picture uses an encoder's full bitrate at any size. Resolves after the
+ * first drawing.
  */
 export async function startMovingPicture(
   display: string,

@@ -6,9 +6,9 @@ import path from 'node:path';
 import { systemClock } from '@footlight/platform';
 
 /**
- * A network between the media worker and the browser whose speed and losses a bench sets. There are two kinds: a
- * network namespace for the browser, connected by a veth pair with tbf on the worker's side; and a relay in this
- * process, used where namespaces cannot be created or packets must be lost.
+ * A network between the media worker and the browser. A bench sets the speed and the losses of this network. There are
+ * two kinds: a network namespace for the browser, connected by a veth pair with tbf on the worker's side; and a relay
+ * in this process, used where namespaces cannot be created or packets must be lost.
  */
 export interface SlowPath {
   readonly kind: 'namespace' | 'relay';

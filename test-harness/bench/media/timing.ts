@@ -45,7 +45,7 @@ interface Running {
   close(): Promise<void>;
 }
 
-/** One window: CPU, and timing messages a second, of each side; CPU of the display server for all sides. */
+/** One window: each side's CPU time and timing messages per second, and the display server's CPU time for all sides. */
 interface Window {
   sides: Record<Side, { msPerPicture: number; reports: number }>;
   displayMs: number;
