@@ -1,6 +1,6 @@
 /**
  * Set-up of each test file: property tests use the same examples in every run, so that a run fails only because of a
- * change. FOOTLIGHT_SEED selects others; `scripts/test --long explore` does that with a new seed.
+ * change. FOOTLIGHT_SEED selects other examples; `scripts/test --long explore` sets it to a new seed.
  */
 import { configureGlobal } from 'fast-check';
 

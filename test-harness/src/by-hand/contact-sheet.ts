@@ -19,7 +19,7 @@ const SIZES = [
 const SHEET_WIDTH = 1_560;
 /** JPEG quality: headings stay readable, and forty pages need a few megabytes. The value was chosen by eye. */
 const QUALITY = 70;
-/** Time limit for a page to become idle. Pictures load faster, and a page that follows live data never becomes idle. */
+/** Time limit for a page to become idle. Pictures load faster, and a page with live updates never becomes idle. */
 const SETTLE_LIMIT_MS = 2_000;
 
 type Row = readonly [name: string, pictures: readonly Buffer[]];

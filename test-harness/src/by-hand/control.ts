@@ -1,4 +1,4 @@
-/** scripts/fake control: a control plane by hand, for a real agent. */
+/** scripts/fake control: starts a fake control plane by hand, for a real agent. */
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import { errorText } from '@footlight/platform';

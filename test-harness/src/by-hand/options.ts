@@ -59,7 +59,7 @@ export function readWords(until: AbortSignal, apply: (words: string[]) => void):
   });
 }
 
-/** @throws Error naming the option, unless it is a whole number from `least` to `most` */
+/** @throws Error with the option's name, unless the text is a whole number from `least` to `most` */
 export function count(option: string, text: string, least: number, most: number): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < least || value > most)

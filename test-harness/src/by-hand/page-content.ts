@@ -1,4 +1,4 @@
-/** Content of the administrators' pages on an instance of scripts/fake pages, apart from sessions and hosts. */
+/** Content of the administrators' pages on an instance of scripts/fake pages, except sessions and hosts. */
 import { systemClock } from '@footlight/platform';
 import { callAsHost, type FakeAgent } from '../fake-agent/index.ts';
 import { eventually } from '../stack/program.ts';

@@ -6,7 +6,7 @@ import { ScriptedHost } from '../fake-viewer/scripted-host.ts';
 
 interface Watched {
   host: Promise<ScriptedHost>;
-  /** The agent's number of the viewer's socket. */
+  /** Number of the viewer's socket in messages to and from the agent. */
   conn: number;
 }
 

@@ -1,4 +1,6 @@
-/** scripts/fake viewer: watches a running session by hand, and prints what a page would see and receive. */
+/**
+ * scripts/fake viewer: starts a fake viewer of a running session by hand, and prints what a page would see and receive.
+ */
 import { setInterval as every } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { errorText } from '@footlight/platform';

@@ -42,8 +42,8 @@ export interface RealPodman {
 }
 
 /**
- * Starts a podman that shares nothing with this machine's: other directories, only registries on the loopback
- * interface, and the OCI runtime that this machine's control groups need.
+ * Starts a `podman` that shares nothing with this machine's own `podman`: other directories, only registries on the
+ * loopback interface, and the OCI runtime that this machine's control groups need.
  */
 export async function startRealPodman(): Promise<RealPodman> {
   // Not below /tmp, which may be in memory: layers need a disk, and an overlay needs a file system that supports it.

@@ -79,7 +79,7 @@ const DOUBLES_AT_KBPS = 40_000;
 
 /**
  * An encoder that divides its speed among its sessions and is slower at higher bitrates. It drops the frames that are
- * late, so the frame rate falls with the time to encode.
+ * late, so the frame rate falls when the encode time rises.
  * @param mpixelS megapixels a second at a low bitrate
  */
 export function modelEncoder(mpixelS: number): BenchSamples {

@@ -1,4 +1,4 @@
-/** A fake agent and a fake control plane, connected with each other, in the time and with the seed of a test. */
+/** A fake agent and a fake control plane, connected with each other, with the clock and the seed of a test. */
 import { ManualClock, seededRandom, TEST_EPOCH_MS } from '@footlight/platform/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeControl } from '../fake-control/index.ts';

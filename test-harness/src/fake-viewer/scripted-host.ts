@@ -112,7 +112,7 @@ export class ScriptedHost {
 
   /**
    * A host without its own socket.
-   * @param say receives the host's messages; `hear` passes it a viewer's messages
+   * @param say receives the host's messages; `hear` passes a viewer's messages to the host
    */
   static async speaking(
     say: (message: ServiceMessage) => void,

@@ -115,8 +115,8 @@ const POLL_MS = 100;
 export const PATIENCE_MS = 60_000;
 
 /**
- * The awaited result did not arrive in time. `scripts/test` retries an end-to-end file once after this error only. A
- * wrong value must therefore never be reported with this error.
+ * The awaited result did not arrive in time. `scripts/test` retries an end-to-end file once, and only after this error.
+ * A wrong value must therefore never be reported with this error.
  */
 export class ExpiredWait extends Error {
   override readonly name = 'ExpiredWait';
