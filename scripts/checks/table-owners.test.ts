@@ -45,7 +45,7 @@ function foreignUses(modules: readonly Module[], owners: readonly Owner[]): stri
     const isListed = (table: string) => ownerOf.get(table)?.others.includes(file) === true;
     return [
       ...[...used(text.matchAll(WRITE))]
-        // The feature sessions may write slots, because slots are booked together with the session's state.
+        // The feature `sessions` may write slots, because slots are booked together with the session's state.
         // docs/database.md lists these columns.
         .filter((table) => !(table === 'gpus' && feature === 'sessions' && setsOnlySlots(text)))
         .map((table) => `${file} writes ${table} of ${ownerOf.get(table)?.feature}`),

@@ -106,7 +106,7 @@ describe('H.265', () => {
     expect(picture).toMatchObject({ width: 320, height: 240 });
     expect((await person.read(id)).negotiated_codec).toBe('h265');
 
-    // The session continues for viewers that can decode it.
+    // The session continues for viewers that can decode its codec.
     const without = viewer(['h264']);
     await without.connect(await person.access(id));
     expect(await without.message('error')).toMatchObject({ code: 'codec_unsupported', fatal: true });

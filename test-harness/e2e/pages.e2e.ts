@@ -341,7 +341,7 @@ async function showScheme(page: Page, scheme: (typeof SCHEMES)[number]): Promise
   await page.emulateMedia({ colorScheme: scheme });
   await page.locator(`html[data-mantine-color-scheme="${scheme}"]`).waitFor();
   await page.evaluate(async () => {
-    // A transition starts with the next frame. Without this wait axe would measure colours between the two schemes.
+    // A transition starts with the next frame. Without this wait, `axe` would measure colours between the two schemes.
     await new Promise(requestAnimationFrame);
     // Transitions in closed parts of the page are not awaited: they start when a script reads the style, and never
     // report their end.

@@ -252,7 +252,8 @@ describe('install', () => {
     await expect(call({ SERVICE_MEDIA_PORTS: 'many' })).rejects.toThrow('SERVICE_MEDIA_PORTS');
     await expect(call({ SERVICE_CONTROL_CA: "-----BEGIN it's" })).rejects.toThrow('SERVICE_CONTROL_CA');
     expect(readFileSync(places.environmentFile, 'utf8')).not.toContain('many');
-    // The command passes the stored environment to the agent; variables of its own call have priority.
+    // The command passes the stored environment to the agent; variables that the call of the command sets have
+    // priority.
     const version = execFileSync(places.command, ['--help'], { encoding: 'utf8' });
     expect(version).toContain('footlight node agent');
   });

@@ -224,8 +224,8 @@ async function expectNominal(fps: number): Promise<void> {
     threshold: (5 * fps) / 6,
     n: verdict.window.n_host,
   });
-  // The rules about the encoder and the round trip ignore no warm-up time, so a slow start may affect their
-  // percentiles.
+  // The rules about the encoder and the round trip also use samples of the warm-up time, so a slow start may affect
+  // their percentiles.
   const holding = verdict.falsifiers.filter(({ holds }) => holds).map(named);
   expect(holding, why).toEqual(expect.arrayContaining([LOST, HITCHES, HIDDEN]));
 }

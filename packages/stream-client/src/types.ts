@@ -337,7 +337,7 @@ export interface StreamClient {
   readonly pointerShape: PointerShape;
   /** input as from a pointing device, for code that reads fingers */
   readonly pointer: PointerOutput;
-  /** the service's last ready message; null before the first connection */
+  /** the service's last message `ready`; null before the first connection */
   readonly ready: Ready | null;
   /** Adds a listener; the returned function removes it. */
   on<Name extends StreamEventName>(name: Name, listener: StreamListener<Name>): () => void;

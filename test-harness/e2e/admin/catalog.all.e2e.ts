@@ -134,8 +134,8 @@ describe('an administrator', () => {
     await page.getByLabel('Description').fill('Nothing much');
     await press('Save changes');
     await shows('Made by hand was saved');
-    // A grant for everybody exists. After a personal grant for grace, only the others lose the app when the grant for
-    // everybody is removed.
+    // A grant for everybody exists. After a personal grant for the user `grace`, only the others lose the app when the
+    // grant for everybody is removed.
     await press('Give to a person');
     await dialog().getByRole('button', { name: 'Give to grace' }).click();
     await page.keyboard.press('Escape');

@@ -108,7 +108,7 @@ describe.runIf(process.getuid?.() === 0)('the panels of a session’s bar', () =
     }
     await page.setViewportSize(DESK);
   }
-  /** Checks that axe finds nothing, in both colour schemes. */
+  /** Checks that `axe` finds nothing, in both colour schemes. */
   async function expectAccessible(what: string): Promise<void> {
     for (const colorScheme of ['dark', 'light'] as const) {
       await page.emulateMedia({ colorScheme });

@@ -51,7 +51,7 @@ export interface FakeAgentOptions {
   /** Milliseconds between heartbeats; 0: tests send them. Default: the interval of `registered`. */
   heartbeatMs?: number;
   behaviour?: Partial<Behaviour>;
-  /** Overrides of the register message, for handshake tests. */
+  /** Overrides of the message `register`, for handshake tests. */
   register?: Partial<Register>;
   /** Called with every frame of the signaling relay. */
   onSignaling?: (frame: ControlSignaling, agent: FakeAgent) => void;

@@ -148,7 +148,7 @@ function end(
   const ended: Ended = { reason, code, message };
   const peers = [model.current, model.next].filter((peer) => peer !== null);
   const actions: Action[] = [
-    // Sends bye only if the person leaves. In all other cases the service already knows that the stream ended.
+    // Sends `bye` only if the person leaves. In all other cases the service already knows that the stream ended.
     { type: 'close_socket', bye: reason === 'disconnected' && model.socket === 'ready' },
     ...peers.map((peer): Action => ({ type: 'close_peer', pc_id: peer.pc_id })),
     ...(['retry', 'handshake', 'retire', 'grace', 'renegotiate', 'offer'] as const).map(
@@ -420,7 +420,7 @@ function controlBye(
   at: StepContext,
 ): Step {
   if (model.current?.pc_id !== pc_id) return stay(model);
-  // Ignores the bye of a connection that is being replaced, because the new connection belongs to this page.
+  // Ignores the message `bye` of a connection that is being replaced, because the new connection belongs to this page.
   if (model.next !== null && reason === 'taken_over') return stay(model);
   if (reason === 'error') return lose(model, 'ice_failed', at);
   return end(model, reason);

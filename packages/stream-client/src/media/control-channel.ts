@@ -45,7 +45,7 @@ export class ControlChannel {
     this.#sender = sender;
   }
 
-  /** Sends hello on a control channel that has just opened. Hello is the first message of every connection. */
+  /** Sends `hello` on a control channel that has just opened. This is the first message of every connection. */
   greet(peer: Peer, viewport: { width: number; height: number; dpr: number }): void {
     send(peer, { type: 'hello', protocol: INPUT_PROTOCOL, features: [...CONTROL_FEATURES], viewport });
     if (this.#frameTiming) send(peer, { type: 'frame_timing', enabled: true });

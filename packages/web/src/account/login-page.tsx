@@ -20,7 +20,7 @@ export function LoginPage({ next }: { next: string | undefined }) {
   usePageTitle(t('Log in'));
   const target = safeNext(next);
   const wantsAdmin = /^\/admin(\/|\?|$)/.test(target);
-  // The token is read only once. A login on this page navigates by itself, and a second navigation would cancel the
+  // The token is read only once. A login on this page already navigates, and a second navigation would cancel the
   // first.
   const [remembered] = useState(() => readToken() !== null);
   const [registers] = useState(() => registrationMode() !== 'closed');

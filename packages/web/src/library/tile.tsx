@@ -5,8 +5,9 @@ import { t } from '../i18n/translate.ts';
 import styles from './library.module.css';
 
 /**
- * Tabler's icons star, star-filled and adjustments-horizontal, each as one path and one React element that all tiles
- * share. As components they were 12 of a tile's 21 React elements, and a library renders twenty or more tiles at once.
+ * Tabler's icons `star`, `star-filled` and `adjustments-horizontal`, each as one path and one React element that all
+ * tiles share. As components they were 12 of a tile's 21 React elements, and a library renders twenty or more tiles at
+ * once.
  */
 const icon = (path: string, fill: 'none' | 'currentColor') => (
   <svg

@@ -32,8 +32,8 @@ export interface LaunchView {
 
 /**
  * Time after which the page offers a picture with only one colour. Such a picture never counts as drawn. Firefox needed
- * 10 s to draw at a first start; on slower machines the offer comes too early, but the picture still appears by itself.
- * Chosen, not measured.
+ * 10 s to draw at a first start; on slower machines the offer comes too early, but the picture still appears
+ * automatically. Chosen, not measured.
  */
 export const PLAIN_OFFERED_MS = 10_000;
 export const PLAIN_SHOWN_MS = 30_000;

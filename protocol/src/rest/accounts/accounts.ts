@@ -25,7 +25,7 @@ export const briefUser = z
   })
   .meta({ id: 'BriefUser', description: 'The account that signed in.' });
 
-/** An account in the answers to register and GET /v1/me. */
+/** An account in the answers to a registration and to GET /v1/me. */
 export const user = briefUser
   .extend({ created_at: dateTime.describe('When the account was made.') })
   .meta({ id: 'User', description: 'An account.' });
