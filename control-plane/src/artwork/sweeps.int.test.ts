@@ -45,8 +45,7 @@ describeDatabases('the sweeps', (databases) => {
     });
 
   /**
-   * Advances the time until the condition holds. Use it only while fetches run, because it also advances their
-   * deadlines.
+   * Advances the time until the condition holds. This also advances the deadlines of running fetches.
    */
   async function passUntil(isSo: () => boolean): Promise<void> {
     while (!isSo()) {

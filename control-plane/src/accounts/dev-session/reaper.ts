@@ -17,8 +17,8 @@ const COUNTED = {
 } as const;
 
 /**
- * Deletes expired identities, even if the creation of new ones is switched off. An identity with a live session and the
- * last administrator stay until a later sweep; their tokens have already expired.
+ * Deletes expired identities, even if the creation of new ones is switched off. Two kinds stay until a later sweep:
+ * identities with a live session, and the last administrator. Their tokens have already expired.
  */
 export function registerReaper(platform: Platform): { runNow(): Promise<void> } {
   const { clock, database, jobs, logger } = platform;

@@ -10,7 +10,7 @@ import { type InviteRow, insertInvite, listInvites, revokeInvite } from './store
 /** Leading hex characters of a code. They identify an invite in lists, but cannot redeem it. */
 const PREFIX_LENGTH = 8;
 
-/** Invites: codes for accounts while registration is by invite only. */
+/** Invites: codes that people need to register while registration is by invite only. */
 export interface Invites {
   /** Newest first. @param state absent: all. @throws ApiError invalid_state */
   list(state: unknown): Promise<Invite[]>;

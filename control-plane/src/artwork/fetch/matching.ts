@@ -5,7 +5,7 @@ import { decideLookup } from './lookup.ts';
 import { type Provider, ProviderUnavailable, type RemotePicture, type Title } from './steamgriddb.ts';
 import { isSameTitle } from './titles.ts';
 
-/** Maximum pictures of a title that are tried before the title has no picture. */
+/** Maximum pictures of a title that are tried. If all of them fail, the title counts as having no picture. */
 const MAX_TRIED = 3;
 
 /** A title with its fetched pictures; at least one. */

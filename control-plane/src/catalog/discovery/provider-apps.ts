@@ -22,8 +22,8 @@ export async function hasProviderApp(db: Executor): Promise<boolean> {
 }
 
 /**
- * Applies the switch of library discovery to the provider apps. Off disables the enabled apps and marks them; on
- * enables the marked apps. Apps that an administrator disabled have no mark and stay disabled.
+ * Applies the switch of library discovery to the provider apps. Switching it off disables the enabled apps and marks
+ * them; switching it on enables the marked apps. Apps that an administrator disabled have no mark and stay disabled.
  * @returns changed apps (count)
  */
 export async function settleProviderApps(tx: Tx, nowMs: number): Promise<number> {

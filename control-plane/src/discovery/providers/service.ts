@@ -13,9 +13,9 @@ import type { InstalledProvider, ProviderImages } from './images.ts';
 /** Keeps provider apps consistent with the switch of discovery and the image catalog. */
 export interface ProviderApps {
   /**
-   * Applies the switch to the provider apps: off suspends them; on resumes them and creates those that images of the
-   * catalog declare. It depends only on stored state, so it can be called at any time; calls run one after another. A
-   * failure is logged, and the next call retries. Never rejects.
+   * Applies the switch to the provider apps. If it is off, suspends them. If it is on, resumes them and creates those
+   * that images of the catalog declare. It depends only on stored state, so it can be called at any time; calls run one
+   * after another. A failure is logged, and the next call retries. Never rejects.
    */
   settle(): Promise<void>;
 }

@@ -60,7 +60,7 @@ export interface ReconcileFacts {
 export interface ReconcileChanges {
   /** Observations to insert or update with the time of the report. */
   observations: { externalId: string; name: string; suppressedBy: Suppression | '' }[];
-  /** External ids of the observations of this home to delete. */
+  /** External ids of this home's observations that must be deleted. */
   unseen: string[];
   create: { externalId: string; name: string; description: string }[];
   /** Ids of tiles to disable. */
@@ -69,7 +69,7 @@ export interface ReconcileChanges {
   grant: string[];
   /** Ids of tiles for which all entitlements from the provider are deleted. */
   suppressedTiles: string[];
-  /** Ids of the user's entitlements from the provider to delete. */
+  /** Ids of the user's entitlements from the provider that must be deleted. */
   revoke: string[];
   describe: { tileId: string; description: string }[];
   /** Number of different valid titles in the report. */

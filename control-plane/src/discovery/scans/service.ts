@@ -45,8 +45,8 @@ export interface ScanGate {
  */
 export interface Scans {
   /**
-   * Ends pending scans of homes that are no longer scanned, and adds due scans. Does nothing while discovery has a
-   * reason not to work.
+   * Ends pending scans of homes that are no longer scanned, and adds due scans. Does nothing while something prevents
+   * discovery, such as its switch.
    * @param guard called first in the transaction; it may throw to cancel the work
    */
   pass(guard: (tx: Tx) => Promise<void>): Promise<PassResult>;
