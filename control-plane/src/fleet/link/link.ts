@@ -265,7 +265,7 @@ export class AgentLink implements QueueOwner {
       this.close(AGENT_CLOSE.flooded, 'too many messages');
       return;
     }
-    // The pause does not affect this frame and others that were already received.
+    // Frames that were already received, such as this one, are still handled during the pause.
     this.#bytes.take(now, data.length);
     if (this.#restTimer === null && this.#bytes.isEmpty(now)) this.#rest();
     const text = isUtf8(data) ? data.toString('utf8') : null;

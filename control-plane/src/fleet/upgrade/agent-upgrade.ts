@@ -60,9 +60,9 @@ const MAX_HANDSHAKES = 2_000;
 const MAX_RETRY_SECS = 4;
 
 /**
- * The checks before an agent's socket opens, in their fixed order: the request comes from a page; it is no upgrade; its
- * secret is right; the client sent too many wrong credentials; the credential itself; the host's record; the binding of
- * the token. Every wrong credential gets a 401 with the same body.
+ * The checks before an agent's socket opens, in their fixed order: the request is not from a page; it is an upgrade;
+ * this replica reaches the database; the client has not sent too many wrong credentials, or its secret is right; the
+ * credential itself; the host's record; the binding of the token. Every wrong credential gets a 401 with the same body.
  */
 export class AgentAuthentication {
   readonly #platform: Platform;

@@ -12,7 +12,7 @@ const FIRST_RETRY_MS = 30 * SECOND_MS;
 const PULLS = 'images';
 const BUILDS = 'image_build';
 
-/** One request that a host fetches an image. */
+/** One request to a host to fetch an image. */
 interface Ask {
   readonly version: string;
   /** Number of retries that were started. */

@@ -2,7 +2,7 @@
  * The states of a run. Pure: the functions receive facts and the time, and return decisions.
  *
  *     pending ──claim──> running ──report──> succeeded, failed, skipped
- *                           ├──report────> deferred, which a pending run with the next attempt follows
+ *                           ├──report────> deferred, followed by a pending run with the next attempt
  *                           └──reaper────> aborted
  *
  * Source: docs/configuration.md, "Background jobs".

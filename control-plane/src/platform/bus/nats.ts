@@ -28,8 +28,8 @@ export interface NatsOptions {
 const PREFIX = 'footlight';
 const CONNECT_LIMIT_MS = 5 * SECOND_MS;
 /**
- * Wait between two attempts to connect, plus up to the same jitter, so that the replicas do not all reconnect to a
- * restarted server at the same time.
+ * Wait between two attempts to connect, plus a random time of up to the same length, so that the replicas do not all
+ * reconnect to a restarted server at the same time.
  */
 const RECONNECT_MS = 250;
 /**
