@@ -16,7 +16,9 @@ const MAX_BODY_BYTES = 64 * 1024 * 1024;
 const MAX_READERS = 10_000;
 /** The catalog is cached up to this number of enabled apps. Pages of a larger catalog are read one by one. */
 const MAX_APPS = 10_000;
-/** Maximum restarts of one request because another request replaced the catalog during its read. */
+/**
+ * Maximum number of times that one request starts again because another request replaced the catalog during the read.
+ */
 const MAX_STARTS = 4;
 
 /** The cached list of apps. */

@@ -34,7 +34,7 @@ export function createMetricsListener(
   logger: Logger,
 ): MetricsListener {
   const digest = token === null ? null : sha256Hex(token);
-  /** Open connections, the oldest first, each with whether an authorized request on it is being answered. */
+  /** Open connections, the oldest first. true: an authorized request on the connection is being answered. */
   const open = new Map<Socket, boolean>();
   /** Concurrent requests share one read of the database. */
   let reading: Promise<string> | null = null;

@@ -2,7 +2,7 @@
 export interface KeyedCount {
   readonly total: number;
   of(key: string): number;
-  /** Counts one more. @returns its end; a second call does nothing */
+  /** Counts one more. @returns a function that ends this one; a second call does nothing */
   begin(key: string): () => void;
 }
 

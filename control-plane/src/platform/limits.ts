@@ -25,7 +25,7 @@ export class LimiterKeys<Entry> {
   /** Least recently used key first. */
   readonly #entries = new Map<string, Entry>();
   #shared: Entry | undefined;
-  /** Result of the last eviction search, so that reading and writing a new key search once. */
+  /** Result of the last eviction search, so that reading and then writing a new key needs only one search. */
   #found: { atMs: number; key: string } | null = null;
 
   constructor(isRefused: (entry: Entry, nowMs: number) => boolean, max = MAX_KEYS) {

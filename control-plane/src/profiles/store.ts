@@ -239,8 +239,8 @@ export async function listAppsLimitedTo(tx: Tx, id: string): Promise<string[]> {
 }
 
 /**
- * Returns the ids that are launch profiles which people may choose. It locks these profiles until the transaction ends,
- * so that none is deleted before the caller refers to it.
+ * Returns those of the ids that name launch profiles that people may choose. It locks these profiles until the
+ * transaction ends, so that none is deleted before the caller refers to it.
  */
 export async function lockUserProfiles(tx: Tx, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();

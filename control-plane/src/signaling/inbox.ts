@@ -5,7 +5,7 @@ import { type BrowserMessage, MAX_CANDIDATES, RENEGOTIATE_INTERVAL_MS } from '@f
 /** Maximum peer connections whose candidates are counted. A page has at most two, while one replaces the other. */
 const MAX_COUNTED_CONNECTIONS = 4;
 
-/** Decides which valid messages are relayed. According to the protocol surplus messages are ignored. */
+/** Decides which valid messages are relayed. The protocol says that surplus messages are ignored. */
 export class RelayFilter {
   readonly #candidates = new Map<string, number>();
   #renegotiatedAt = Number.NEGATIVE_INFINITY;

@@ -114,7 +114,7 @@ describe('register and login share one bucket per client address', () => {
           const nowMs = clock.monotonicMs();
           const known = keys.get(String(key), nowMs);
           if ((until.get(key) ?? 0) > nowMs) expect(known).toBeGreaterThan(nowMs);
-          // Half of the requests lead to a refusal of ten seconds.
+          // After half of the requests, the key is refused for ten seconds.
           const untilMs = pauseMs % 2 === 0 ? nowMs + 10_000 : 0;
           if (known !== undefined && known > nowMs) continue;
           keys.set(String(key), untilMs, nowMs);

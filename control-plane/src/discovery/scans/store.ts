@@ -176,8 +176,8 @@ const NEW_SCAN = {
 } as const;
 
 /**
- * Sets claimed scans to pending again if their claim is at least `afterMs` old, or lies at least `afterMs` in the
- * future because the clock was ahead.
+ * Sets claimed scans to pending again if their claim is at least `afterMs` old, or is at least `afterMs` in the future
+ * because the clock was ahead.
  * @returns changed rows (count)
  */
 export async function returnAbandoned(

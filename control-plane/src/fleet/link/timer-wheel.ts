@@ -6,8 +6,8 @@ const TICK_MS = 250;
 const SLOTS = 256;
 
 /**
- * A deadline that also is the handle for its cancellation. Each link has deadlines, so each is one small object without
- * closures.
+ * A deadline that also is the handle for its cancellation. Thousands of links have deadlines, so a deadline is one
+ * small object without closures.
  */
 class Entry implements Timer {
   readonly #wheel: TimerWheel;

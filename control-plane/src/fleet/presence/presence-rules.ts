@@ -1,7 +1,7 @@
 /**
  * Derives from the database which hosts of the fleet are connected. Every replica writes the heartbeats of its hosts
- * there. The rules only compare whether a value changed between two reads, never with this machine's clock, because
- * clocks of replicas differ.
+ * there. The rules only check whether a value changed between two reads. They never compare it with this machine's
+ * clock, because clocks of replicas differ.
  *
  * Pure. Times are milliseconds on the monotonic clock of the reading replica.
  */

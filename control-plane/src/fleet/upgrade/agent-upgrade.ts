@@ -43,7 +43,10 @@ export interface UpgradeRequest {
 /** Names with an open connection, registered or in its handshake. */
 export interface OpenNames {
   has(nodeName: string): boolean;
-  /** Reserves a name for an enrolling connection. @returns its release; null when the name is already reserved */
+  /**
+   * Reserves a name for an enrolling connection. @returns a function that releases the name; null when the name is
+   * already reserved
+   */
   reserve(nodeName: string): (() => void) | null;
   /** Number of host names whose connection has not registered yet. */
   readonly handshakes: number;

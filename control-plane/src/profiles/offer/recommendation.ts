@@ -94,7 +94,7 @@ export function numbersSetFor(
 }
 
 /**
- * Size, frame rate and bitrate of a chain's first rung, shown to people without a guarantee. All zero for an empty
+ * Size, frame rate and bitrate of a chain's first rung, shown to people but not guaranteed. All zero for an empty
  * chain.
  */
 export function nominalOf(

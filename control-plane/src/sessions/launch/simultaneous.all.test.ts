@@ -11,7 +11,7 @@ const ROUNDS = LONG ? 20 : 2;
  * Time limit until all launches are answered. Measured: 0.60 and 0.63 s on two cores that also ran seven other jobs.
  */
 const MAX_MS = 1_000;
-/** Sessions without a slot that their hosts report all the time: two per person. */
+/** Sessions that have no slot, and that their hosts report all the time: two per person. */
 const TALKED_ABOUT = 6;
 
 describeDatabases('60 launches at once by three people on 40 slots', (databases) => {

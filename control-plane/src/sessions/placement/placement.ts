@@ -75,7 +75,7 @@ export interface Pin {
 export interface PlacementSettings {
   /** Minimum free VRAM in MB below which a launch is vetoed; 0: no veto. */
   vramMinFreeMb: number;
-  /** Video memory that each session that is not in the sample yet is assumed to need, MB. */
+  /** Assumed video memory of each session that is not in the sample yet, MB. */
   vramInflightEstimateMb: number;
   vramStalenessSecs: number;
 }

@@ -83,8 +83,8 @@ export function chooseProfile(
 }
 
 /**
- * The profile when the request names none: the first existing one of these: the app's, the person's, the instance's,
- * the recommended one.
+ * The profile when the request names none. The first of these that exists is used: the app's, the person's, the
+ * instance's, the recommended one.
  */
 function chooseImplicitly(facts: ChoiceFacts, request: ChoiceRequest): string | null {
   const { app, allowList, policy, preference, profiles, client, encoderMpixelS } = facts;

@@ -53,7 +53,7 @@ export function registerReapers(
   const held = (fence: Fence) => (tx: Tx) => fence.check(tx);
 
   /**
-   * Number of hosts that were connected when the last connection was lost. A host with sessions that was never seen
+   * Number of hosts that were connected when the last connection was lost. A host that has sessions and was never seen
    * counts as connected at the start of this process, because this process may have been down.
    */
   function lastConnected(rows: readonly SessionRow[], now: number): number {

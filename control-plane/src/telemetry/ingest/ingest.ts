@@ -26,7 +26,7 @@ const HOST_SAMPLES = { capacity: 32, refillEveryMs: 500 };
  * for a reconnect.
  */
 const HOST_EVENTS = { capacity: 512, refillEveryMs: 100 };
-/** Limit on the lossy events of all sessions together that are not known to run on the host. */
+/** Limit on the lossy events of all sessions that are not known to run on the host, counted together. */
 const UNKNOWN_EVENTS = { capacity: 64, refillEveryMs: 100 };
 /** Longest stored sample of a host, bytes of JSON: the known keys take 1,600. Larger ones are dropped. */
 const MAX_HOST_SAMPLE_BYTES = 4_096;

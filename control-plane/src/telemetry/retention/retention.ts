@@ -64,8 +64,8 @@ const COUNTED_HOSTS = 8_192;
 /** Limits the stored reports of sessions: by number and bytes when they arrive, and by age in a job. */
 export interface Retained {
   /**
-   * Trims the sessions and hosts of these new reports if it is due. Call this in the transaction that stores the
-   * reports.
+   * Trims the sessions and hosts of these new reports, if they are due for a trim. Call this in the transaction that
+   * stores the reports.
    */
   trim(tx: Tx, stored: StoredReports): Promise<void>;
 }

@@ -69,7 +69,7 @@ export async function loadSamples(
   return [...agent, ...viewers];
 }
 
-/** The newest samples of a session's host, regardless of their times. Oldest first. */
+/** The newest samples of a session's host, not limited to a time window. Oldest first. */
 export const loadHostSamples = (db: Executor, sessionId: string): Promise<Sample[]> =>
   loadSource(db, sessionId, 'agent', { from_ms: -MAX_SHIFT_MS, to_ms: MAX_SHIFT_MS }, 0);
 
