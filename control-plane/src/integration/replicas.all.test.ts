@@ -316,7 +316,11 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
     const stays = await hostAt(first, { nodeName: 'host-d' });
     for (const agent of gone) await agent.drop();
     const { db } = world.plane.platform.database;
-    await db.updateTable('hosts').set({ status: 'online' }).execute();
+    await db.transaction().execute(async (tx) => {
+      // In the order of the service, which may write heartbeats at the same time.
+      await tx.selectFrom('hosts').select('id').orderBy('id').forNoKeyUpdate().execute();
+      await tx.updateTable('hosts').set({ status: 'online' }).execute();
+    });
     const app_id = await world.app({ managed_home: true });
     const launched = (await at(second, world.people.alice, 'POST', '/v1/sessions', { app_id })).body.session;
     expect(launched.host_id).toBe(stays.hostId);
