@@ -8,7 +8,7 @@ export function policyChoices(
   const byDefault = profiles.find((profile) => profile.id === instance.global_default_profile_id);
   const inherited =
     byDefault === undefined
-      ? 'The instance has no default, so the numbers below apply'
+      ? 'The instance has no default profile, so the numbers below apply'
       : `The default of the instance, now ${byDefault.display_name}`;
   return [
     {

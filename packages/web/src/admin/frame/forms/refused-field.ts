@@ -22,7 +22,7 @@ export function refusedField(
   aliases: Readonly<Record<string, string>> = {},
 ): RefusedField | null {
   if (!(error instanceof ApiFailure) || !STATUSES.includes(error.status)) return null;
-  // Examples: "runtime_spec.image: no name of an image", "abr_floor_kbps must be smaller than …"
+  // Examples: "runtime_spec.image: not a valid image name", "abr_floor_kbps must be smaller than …"
   const [, place = '', rest = ''] = /^([a-z][a-z0-9_.]*)(.*)$/s.exec(error.message) ?? [];
   const field = [place, ...place.split('.').reverse()]
     .map((name) => aliases[name] ?? name)
