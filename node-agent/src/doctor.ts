@@ -16,7 +16,10 @@ import { networkNamespaceProblem } from './runtime/network/app-network.ts';
 import { findIsolation } from './runtime/process.ts';
 import { runProgram } from './runtime/programs/run-program.ts';
 
-/** A person waits for the result. A control plane that does not answer within this time counts as unreachable. */
+/**
+ * Short, because a person waits for the output of the doctor. A control plane that does not answer within this time
+ * counts as unreachable.
+ */
 const REACH_LIMIT_MS = 5_000;
 const MARKS: Record<string, string> = { pass: 'ok  ', fail: 'FAIL', skip: '–   ', unknown: '?   ' };
 /** Whether the exit code ignores the check with this id. */

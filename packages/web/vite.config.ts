@@ -10,8 +10,8 @@ import { straightImports } from './build/straight-imports.ts';
 
 const here = import.meta.dirname;
 
-// Three documents: index.html for people who use apps and admin/index.html for administrators, with one route tree, and
-// sign-in/index.html for the pages before sign-in, which need no router. The server sends files below /admin/ to
+// Three documents. index.html (for people who use apps) and admin/index.html (for administrators) share one route tree.
+// sign-in/index.html is for the pages before sign-in, which need no router. The server sends files below /admin/ to
 // enabled administrators only, so every module of the admin area must be there, and no module of the user area.
 export default defineConfig({
   root: here,

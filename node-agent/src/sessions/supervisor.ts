@@ -62,7 +62,7 @@ export class Supervisor {
   readonly #sessions = new Map<string, Session>();
   /** The last command per session that is still running. */
   readonly #queues = new Map<string, Promise<unknown>>();
-  /** Numbers of unconfirmed reports about sessions that do not exist on this host. */
+  /** Sequence numbers of the unconfirmed reports about sessions that do not exist on this host. */
   #unknownReports: number[] = [];
   #orphanTimer: Timer | null = null;
   #graceSecs = 0;

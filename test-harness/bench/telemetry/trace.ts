@@ -1,8 +1,8 @@
 /**
- * trace: two hours of one session, read through its traces, compared with a bare route that reads the same rows by
- * plain SQL and returns them as JSON. A read covers at most ten minutes, so two hours need twelve reads, one after the
- * other. The table contains two hours of samples of each of 20 sessions. The bench also measures the time of one
- * verdict over ten minutes.
+ * trace: the time to read two hours of one session by the operation `trace/window`. It is compared with a bare route
+ * that reads the same rows by plain SQL and returns them as JSON. A read covers at most ten minutes, so two hours need
+ * twelve reads, one after the other. The table contains two hours of samples of each of 20 sessions. The bench also
+ * measures the time of one verdict over ten minutes.
  */
 import { Agent as HttpAgent, request } from 'undici';
 import type { Dialect } from '../api/large-instance.ts';

@@ -27,7 +27,7 @@ const MIB = 1024 * 1024;
 const SECRET = 'what no viewer may read';
 /** Characters that end a line, or change the direction of the following text. */
 const TURNED = 'invoice\u202egpj.exe';
-/** An app whose script executes the actions that a test requests, as the session's user and in the session's home. */
+/** Script of an app that runs as the session's user in the session's home. */
 const APP = `
 mkdir -p many Uploads
 mkfifo pipe

@@ -22,8 +22,8 @@ const FRAMES = 4;
  */
 const PULL_MS = 500;
 /**
- * Time limit per frame if the driver was not used since the host's boot. It is below the limit of the whole warm-up (10
- * s).
+ * Time limit per frame if the driver has not been used since the host booted. It is below the limit of the whole
+ * warm-up (10 s).
  */
 const COLD_PULL_MS = 8_000;
 /** Elements of a session's pipelines that the pipeline of the warm-up does not contain. */

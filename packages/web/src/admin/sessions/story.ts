@@ -27,7 +27,7 @@ const FAILURES: Readonly<Record<FailureCode, Texts>> = {
     'The app started and never drew a picture.',
     'If the app only needs more time, raise app_boot_timeout_secs in the settings of the host.',
   ],
-  image_missing: ['The image of the app is not on the host.', 'Install it on the page of images.'],
+  image_missing: ['The image of the app is not on the host.', 'Install it under Images.'],
   image_pull_timeout: [
     'The image of the app did not arrive in time.',
     'Install it in advance on the page of images, so that no launch waits for it.',
@@ -69,7 +69,7 @@ const FAILURES: Readonly<Record<FailureCode, Texts>> = {
   ],
   busy: ['The host could not start another session at that moment.', 'Look at what else runs there.'],
   internal: ['The agent of the host had an internal error.', 'The log of the agent has more.'],
-  invalid: ['The host could not read the launch command.', UPDATE],
+  invalid: ['The agent of the host did not understand the message that launches the app.', UPDATE],
   unsupported: ['The host cannot run this kind of app.', UPDATE],
   unknown_command: ['The host does not know how to launch it.', UPDATE],
   no_such_session: [

@@ -12,6 +12,7 @@ import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
+import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { PageHead } from '../frame/page-head.tsx';
 import { originProblem } from './origin-problem.ts';
 import { Secrets } from './secrets.tsx';
@@ -82,6 +83,7 @@ function Form({ settings }: { settings: InstanceSettings }) {
       );
     },
   });
+  const refusal = useRefusal(form, save.error, { allowed_origins: 'origins' });
   const pinned = access.data?.origins.source === 'environment';
   const suggested = access.data?.origins.suggested_entry;
   return (
@@ -144,7 +146,7 @@ function Form({ settings }: { settings: InstanceSettings }) {
           </p>
         )}
       </fieldset>
-      {save.isError && <Problem error={save.error} />}
+      {refusal != null && <Problem error={refusal} />}
       <div className={styles.filters}>
         <Button type="submit" variant="filled" loading={save.isPending}>
           Save settings

@@ -48,7 +48,7 @@ export const errors: Table = {
   'Ask an administrator to look at the hosts, or try again later.':
     'Bitte einen Administrator, nach den Hosts zu sehen, oder versuche es später.',
   'Every machine is busy': 'Alle Rechner sind belegt',
-  'A place opens when somebody ends a session. Try again in a moment.':
+  'A place becomes free when somebody ends a session. Try again in a moment.':
     'Ein Platz wird frei, sobald jemand eine Sitzung beendet. Versuche es gleich noch einmal.',
   'The machine is not connected': 'Der Rechner ist nicht verbunden',
   'It reconnects by itself when it can. Try again shortly.':

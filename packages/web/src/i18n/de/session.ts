@@ -137,8 +137,8 @@ export const session: Table = {
   'Your keyboard': 'Deine Tastatur',
   'As detected: {name}': 'Wie erkannt: {name}',
   'As detected': 'Wie erkannt',
-  'The app gets the characters that are printed on your keys. This device remembers your choice. Games see the same keys with every layout.':
-    'Die App bekommt die Zeichen, die auf den Tasten stehen. Dieses Gerät merkt sich deine Wahl; Spiele sehen mit jeder Belegung dieselben Tasten.',
+  'Choose the layout that is printed on your keys, so that the app gets these characters. This device remembers your choice. It changes nothing in games that read the place of a key.':
+    'Wähle die Belegung, die auf deinen Tasten steht; dann bekommt die App diese Zeichen. Dieses Gerät merkt sich deine Wahl. Für Spiele, die den Ort einer Taste lesen, ändert sie nichts.',
   'Type into the app': 'In die App schreiben',
   'Type it': 'Schreiben',
   'Files of this app': 'Dateien dieser App',

@@ -70,7 +70,7 @@ export default function KeyboardDialog(props: {
           </select>
           <small id={noteId}>
             {t(
-              'The app gets the characters that are printed on your keys. This device remembers your choice. Games see the same keys with every layout.',
+              'Choose the layout that is printed on your keys, so that the app gets these characters. This device remembers your choice. It changes nothing in games that read the place of a key.',
             )}
           </small>
         </label>
