@@ -1,9 +1,10 @@
 import { Button, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { deviceKey, saveLogin } from '../api/auth-store.ts';
 import { ApiFailure, call } from '../api/client.ts';
+import { errorText } from '../api/error-text.ts';
 import { focusFirstError } from '../components/first-error.ts';
 import { Problem } from '../components/problem.tsx';
 import { usePageTitle } from '../components/use-page-title.ts';
@@ -42,6 +43,12 @@ export function RegisterPage({ invite }: { invite: string | undefined }) {
     },
   });
   const code = register.error instanceof ApiFailure ? register.error.code : null;
+  const inviteField = useRef<HTMLInputElement>(null);
+  // The answer of each attempt is a new error, also with the same code.
+  const { error } = register;
+  useEffect(() => {
+    if (error instanceof ApiFailure && error.code === 'invalid_invite') inviteField.current?.focus();
+  }, [error]);
   if (mode === 'closed' || code === 'registration_closed') {
     return (
       <AuthCard
@@ -55,6 +62,7 @@ export function RegisterPage({ invite }: { invite: string | undefined }) {
     );
   }
   const taken = code === 'conflict';
+  const refusedInvite = code === 'invalid_invite' ? errorText(register.error) : null;
   return (
     <AuthCard
       title={t('Make an account')}
@@ -74,6 +82,7 @@ export function RegisterPage({ invite }: { invite: string | undefined }) {
       >
         {register.isError &&
           passwordRefusal(register.error) === null &&
+          refusedInvite === null &&
           (taken ? (
             <Problem error={new ApiFailure(409, 'conflict', t('This email address or name is taken.'))} />
           ) : (
@@ -81,6 +90,7 @@ export function RegisterPage({ invite }: { invite: string | undefined }) {
           ))}
         <NewAccountFields form={form} refused={register.error} />
         <TextInput
+          ref={inviteField}
           label={t('Invite code')}
           description={
             mode === 'invite_only'
@@ -90,6 +100,7 @@ export function RegisterPage({ invite }: { invite: string | undefined }) {
           autoComplete="off"
           key={form.key('invite_code')}
           {...form.getInputProps('invite_code')}
+          {...(refusedInvite && { error: `${refusedInvite.title}. ${refusedInvite.advice}` })}
         />
         <Button type="submit" variant="filled" size="md" loading={register.isPending || register.isSuccess}>
           {t('Register')}
