@@ -24,6 +24,7 @@ function session(first = spec('old'), bootTimeoutSecs = 0) {
   }[] = [];
   const applied: string[] = [];
   const hints: (string | undefined)[] = [];
+  const swaps: [appId: string, error: string | null][] = [];
   const clock = new ManualClock();
   let watch = 0;
   const worker = {
@@ -67,7 +68,7 @@ function session(first = spec('old'), bootTimeoutSecs = 0) {
       applied.push(input.kind);
       if (input.kind === 'app_exited') hints.push(input.hint);
     },
-    reportSwap: () => undefined,
+    reportSwap: (appId, error) => swaps.push([appId, error]),
   });
   const started = async (label: string): Promise<FakeApp> => {
     const request = await expect.poll(() => asked.find((start) => start.label === label)).toBeDefined();
@@ -100,7 +101,7 @@ function session(first = spec('old'), bootTimeoutSecs = 0) {
       new Promise<false>((resolve) => setImmediate(() => resolve(false))),
     ]);
   };
-  return { app, applied, hints, clock, started, refused, waitsFor, mayRun, end: () => end.abort() };
+  return { app, applied, hints, swaps, clock, started, refused, waitsFor, mayRun, end: () => end.abort() };
 }
 
 const screenAndSoundOf = (answers: Promise<void>) => ({
@@ -148,6 +149,31 @@ test('a prepared app never runs when its session ends before the start', async (
   await ended;
   app.prepareOn(SCREEN);
   expect(applied).toEqual([]);
+});
+
+test('a swap while the first app still starts waits for it', async () => {
+  const { app, started, waitsFor, end } = session();
+  app.launch(SCREEN);
+  await waitsFor('old');
+  expect(app.change({ app_id: 'app-2', app: spec('new') })).toEqual({ ok: true });
+  const old = await started('old');
+  const next = await started('new');
+  expect(old.stops).toBe(1);
+  end();
+  await app.end(0);
+  expect(next.stops).toBeGreaterThan(0);
+});
+
+test('a swap without a running app is refused, and the next swap is not busy', async () => {
+  const { app, swaps, refused, end } = session();
+  app.launch(SCREEN);
+  await refused('old');
+  for (const id of ['app-2', 'app-3']) {
+    expect(app.change({ app_id: id, app: spec(id) })).toEqual({ ok: true });
+    await expect.poll(() => swaps.at(-1)).toEqual([id, 'the session has no running app']);
+  }
+  end();
+  await app.end(0);
 });
 
 test('an app that does not end fails only its session', async () => {

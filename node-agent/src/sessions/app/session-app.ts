@@ -313,9 +313,15 @@ export class SessionApp {
 
   /** Swaps to another app. After a failure, the old app stays, or the session ends. */
   async #changeTo(appId: string, spec: AppSpec): Promise<void> {
+    // The session may be running while its first app is still being started.
+    await this.#launch;
     const screenAndSound = this.#screenAndSound;
     const old = this.#running;
-    if (!screenAndSound || !old) return;
+    if (!screenAndSound || !old) {
+      this.#swap = null;
+      this.#deps.reportSwap(appId, 'the session has no running app');
+      return;
+    }
     const { clock, ended, events, logger, resources, runtime } = this.#deps;
     const { dirs, userAndHomes } = resources;
     const from = { app: this.#appId, spec: this.#spec, home: userAndHomes.home ?? this.#scratchHome };
