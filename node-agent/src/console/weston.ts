@@ -1,7 +1,7 @@
 import { closeSync, constants, openSync, readdirSync, rmSync } from 'node:fs';
 import { chown, mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock, delay } from '@footlight/platform';
+import { type Clock, delay, within } from '@footlight/platform';
 import type { DisplayRecord } from '../display/display-number.ts';
 import type { HelperDeps, HelperOptions } from '../display/helper.ts';
 import { type Display, startXServer } from '../display/xvfb.ts';
@@ -169,7 +169,7 @@ async function isListening(socket: string, child: Child, ended: AbortSignal, clo
 async function end(weston: Child, canvas: Canvas, clock: Clock): Promise<void> {
   // On SIGTERM, weston restores the terminal and the connector.
   weston.signal('SIGTERM');
-  await Promise.race([weston.exited, delay(clock, STOP_LIMIT_MS)]);
+  await within(clock, STOP_LIMIT_MS, weston.exited, undefined);
   weston.signal('SIGKILL');
   // If weston was not killed, it has restored the terminal, and another program may use the terminal now. So only a
   // killed weston is cleaned up.

@@ -1,6 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { delay } from '@footlight/platform';
+import { delay, within } from '@footlight/platform';
 import { withPatience } from '../patience.ts';
 import { helperEnvironment, withMemoryLimit } from '../runtime/confinement/command-line.ts';
 import { LogRing } from '../runtime/log-ring.ts';
@@ -110,7 +110,7 @@ export async function startAudioServer(options: AudioServerOptions, deps: Helper
     exited: child.exited,
     async close() {
       child.signal('SIGTERM');
-      await Promise.race([child.exited, delay(deps.clock, 200)]);
+      await within(deps.clock, 200, child.exited, undefined);
       child.signal('SIGKILL');
       await child.exited;
     },

@@ -1,4 +1,4 @@
-import { delay } from '@footlight/platform';
+import { delay, within } from '@footlight/platform';
 import { helperEnvironment, withMemoryLimit } from '../runtime/confinement/command-line.ts';
 import type { Child } from '../runtime/programs/child.ts';
 import { startHelper } from '../runtime/sandbox.ts';
@@ -66,7 +66,7 @@ export async function startWindowManager(
     async close() {
       closing = true;
       child.signal('SIGTERM');
-      await Promise.race([child.exited, delay(deps.clock, 200)]);
+      await within(deps.clock, 200, child.exited, undefined);
       child.signal('SIGKILL');
       await child.exited;
     },

@@ -266,7 +266,7 @@ class RunningXServer implements Display {
   async close(): Promise<void> {
     this.#watch?.close();
     this.#child.signal('SIGTERM');
-    await Promise.race([this.#child.exited, delay(this.#clock, STOP_LIMIT_MS)]);
+    await within(this.#clock, STOP_LIMIT_MS, this.#child.exited, undefined);
     this.#child.signal('SIGKILL');
     await this.#child.exited;
     await removeDisplayFiles(this.record);

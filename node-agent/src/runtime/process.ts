@@ -430,7 +430,7 @@ class IsolatedApp extends ChildApp {
     const members = this.#members();
     if (members.length > 0) {
       for (const pid of members) sendSignal(pid, 'SIGTERM');
-      await Promise.race([this.exited, delay(this.clock, graceMs)]);
+      await within(this.clock, graceMs, this.exited, undefined);
     }
     try {
       await endNamespace(this.#room.child, this.clock);
@@ -487,7 +487,7 @@ class PlainApp extends ChildApp {
     const members = this.#members();
     if (members.length > 0) {
       for (const pid of members) sendSignal(pid, 'SIGTERM');
-      await Promise.race([this.exited, delay(this.clock, graceMs)]);
+      await within(this.clock, graceMs, this.exited, undefined);
     }
     await this.#bus?.stop();
     // Also after a clean exit, because background processes may still run.

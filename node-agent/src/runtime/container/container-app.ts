@@ -121,10 +121,10 @@ export class ContainerApp implements RunningApp {
 
   async #end(graceMs: number): Promise<void> {
     await this.#engine.signal(this.#name, 'SIGTERM');
-    await Promise.race([this.exited, delay(this.#clock, graceMs)]);
+    await within(this.#clock, graceMs, this.exited, undefined);
     if (this.#hasExited) return;
     await this.#engine.signal(this.#name, 'SIGKILL');
-    await Promise.race([this.exited, delay(this.#clock, KILL_MS)]);
+    await within(this.#clock, KILL_MS, this.exited, undefined);
   }
 
   /**

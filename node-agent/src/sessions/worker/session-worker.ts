@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { type Clock, delay, errorText, type Logger, within } from '@footlight/platform';
+import { type Clock, errorText, type Logger, within } from '@footlight/platform';
 import type { Open, SessionEndReason } from '@footlight/protocol';
 import type { ControlSignaling, SessionMetrics } from '@footlight/protocol/agent';
 import { GRANT_AGAIN_MS, grantDevice } from '../../input/device-access.ts';
@@ -153,7 +153,7 @@ export class SessionWorker {
     const { clock } = this.#options;
     const stopped = new Promise<void>((resolve) => void worker.on('stopped', () => resolve()));
     await within(clock, STOP_MS, Promise.race([worker.exited, stopped]), null);
-    await Promise.race([worker.exited, delay(clock, EXIT_MS)]);
+    await within(clock, EXIT_MS, worker.exited, undefined);
     worker.kill();
     await worker.exited;
     await this.closeFiles();
@@ -317,7 +317,7 @@ export class SessionWorker {
           error: 'the display server ended',
         }),
       );
-      await Promise.race([gone, delay(this.#options.clock, DISPLAY_EXIT_MS)]);
+      await within(this.#options.clock, DISPLAY_EXIT_MS, gone, undefined);
     }
     this.#crashed(`the media worker ended with ${signal ?? `status ${code}`}`);
   }
