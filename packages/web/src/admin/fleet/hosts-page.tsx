@@ -13,12 +13,14 @@ import { SearchField } from '../frame/lists/paged-list.tsx';
 import { sortRows } from '../frame/lists/table-sort.ts';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead } from '../frame/page-head.tsx';
-import { megabytesLabel } from '../frame/quantity-labels.ts';
+import { countLabel, megabytesLabel } from '../frame/quantity-labels.ts';
 import { AddHost, EnrollmentTokens } from './enrollment-tokens.tsx';
 import { HostActions } from './host-actions.tsx';
 import { HostChip } from './states.tsx';
 import { useHosts } from './use-fleet.ts';
 
+/** Rows that are rendered at first, and added by each press of the button. */
+const ROWS = 100;
 /** From this number of hosts the list has a search. A shorter list fits on a laptop's screen. */
 const SEARCHED_FROM = 8;
 
@@ -48,6 +50,7 @@ export function HostsPage() {
   usePageTitle('Hosts');
   const hosts = useHosts();
   const [adding, setAdding] = useState(false);
+  const [rows, setRows] = useState(ROWS);
   const items = hosts.data?.items;
   const [search, setSearch] = useListSearch(['q', 'sort']);
   const text = (search.q ?? '').toLowerCase();
@@ -84,35 +87,46 @@ export function HostsPage() {
           order={{ sort: search.sort, onSort: (sort) => setSearch({ ...search, sort: sort ?? '' }) }}
         >
           {items === undefined && <SkeletonRows rows={3} columns={COLUMNS.length} />}
-          {sortRows(shown ?? [], search.sort, SORT_KEYS).map((host) => (
-            <tr key={host.id}>
-              <td className={styles.nameCell}>
-                <Link to="/admin/hosts/$id" params={{ id: host.id }} className={styles.nameLink}>
-                  {host.node_name}
-                </Link>
-              </td>
-              <td>
-                <HostChip host={host} />
-              </td>
-              <td className={styles.number}>
-                {host.capacity === null ? '–' : `${host.capacity.slots_used} / ${host.capacity.slots_total}`}
-              </td>
-              <td className={styles.number}>{host.capacity?.active_sessions ?? '–'}</td>
-              <td className={styles.number}>
-                {host.capacity === null || host.capacity.vram_mb_total === 0
-                  ? '–'
-                  : megabytesLabel(host.capacity.vram_mb_total)}
-              </td>
-              <td>
-                <RelativeTime at={host.last_heartbeat_at} />
-              </td>
-              <td className={styles.mono}>{host.agent_version ?? '–'}</td>
-              <td className={styles.rowActions}>
-                <HostActions host={host} compact />
-              </td>
-            </tr>
-          ))}
+          {sortRows(shown ?? [], search.sort, SORT_KEYS)
+            .slice(0, rows)
+            .map((host) => (
+              <tr key={host.id}>
+                <td className={styles.nameCell}>
+                  <Link to="/admin/hosts/$id" params={{ id: host.id }} className={styles.nameLink}>
+                    {host.node_name}
+                  </Link>
+                </td>
+                <td>
+                  <HostChip host={host} />
+                </td>
+                <td className={styles.number}>
+                  {host.capacity === null
+                    ? '–'
+                    : `${host.capacity.slots_used} / ${host.capacity.slots_total}`}
+                </td>
+                <td className={styles.number}>{host.capacity?.active_sessions ?? '–'}</td>
+                <td className={styles.number}>
+                  {host.capacity === null || host.capacity.vram_mb_total === 0
+                    ? '–'
+                    : megabytesLabel(host.capacity.vram_mb_total)}
+                </td>
+                <td>
+                  <RelativeTime at={host.last_heartbeat_at} />
+                </td>
+                <td className={styles.mono}>{host.agent_version ?? '–'}</td>
+                <td className={styles.rowActions}>
+                  <HostActions host={host} compact />
+                </td>
+              </tr>
+            ))}
         </DataTable>
+      )}
+      {(shown?.length ?? 0) > rows && (
+        <div>
+          <Button onClick={() => setRows(rows + ROWS)}>
+            Show more; {countLabel((shown?.length ?? 0) - rows, 'host')} not shown
+          </Button>
+        </div>
       )}
       <EnrollmentTokens hosts={items ?? []} />
       <AddHost opened={adding} onClose={() => setAdding(false)} />

@@ -14,6 +14,8 @@ const MAX_SQUARES = 32;
  * fleet it shows only slots.
  */
 const MAX_STRIPS = 24;
+/** Hosts that the picture draws; the page of hosts lists all. */
+const MAX_HOSTS = 100;
 
 /**
  * The fleet as a picture: a row per host, a cell per GPU, a square per slot, and the host's load of the last five
@@ -28,20 +30,27 @@ export function FleetPicture({
   gpus: ReadonlyMap<string, Gpu[]> | undefined;
 }) {
   return (
-    <ul className={styles.fleet}>
-      {hosts.map((host) => (
-        <li key={host.id} className={styles.hostRow} data-away={host.status === 'offline'}>
-          <div className={styles.hostName}>
-            <Link to="/admin/hosts/$id" params={{ id: host.id }} className={styles.nameLink}>
-              {host.node_name}
-            </Link>
-            <HostChip host={host} />
-          </div>
-          <GpuCells host={host} gpus={gpus?.get(host.id)} />
-          {hosts.length <= MAX_STRIPS && <LoadStrip host={host} />}
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul className={styles.fleet}>
+        {hosts.slice(0, MAX_HOSTS).map((host) => (
+          <li key={host.id} className={styles.hostRow} data-away={host.status === 'offline'}>
+            <div className={styles.hostName}>
+              <Link to="/admin/hosts/$id" params={{ id: host.id }} className={styles.nameLink}>
+                {host.node_name}
+              </Link>
+              <HostChip host={host} />
+            </div>
+            <GpuCells host={host} gpus={gpus?.get(host.id)} />
+            {hosts.length <= MAX_STRIPS && <LoadStrip host={host} />}
+          </li>
+        ))}
+      </ul>
+      {hosts.length > MAX_HOSTS && (
+        <p className={styles.dim}>
+          <Link to="/admin/hosts">{countLabel(hosts.length - MAX_HOSTS, 'host')} more</Link>
+        </p>
+      )}
+    </>
   );
 }
 
