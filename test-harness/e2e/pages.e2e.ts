@@ -228,6 +228,7 @@ describe('every page', () => {
     ['invites', () => '/admin/invites', PAYLOAD],
     ['the activity', () => '/admin/activity', PAYLOAD],
     ['settings', () => '/admin/settings'],
+    ['the versions', () => '/admin/about', SHORT_PAYLOAD],
     ['a page that is not there', () => '/nowhere'],
   ])(
     '%s: is usable in both schemes without a mouse or a screen, fits each window, runs no foreign script and breaks no policy',

@@ -316,6 +316,7 @@ async function fill(
     `/admin/users/${people[0]}`,
     '/admin/invites?state=all',
     '/admin/activity',
+    '/admin/about',
     '/admin/settings',
   ])
     tell(url, url);

@@ -8,6 +8,7 @@ import {
   IconClockPlay,
   IconFolders,
   IconHistory,
+  IconInfoCircle,
   IconLayoutDashboard,
   IconMenu2,
   IconPackage,
@@ -76,6 +77,7 @@ const GROUPS: readonly { label: string; entries: readonly Entry[] }[] = [
       { to: '/admin/jobs', label: 'Jobs', icon: IconClockPlay },
       { to: '/admin/activity', label: 'Activity', icon: IconHistory },
       { to: '/admin/settings', label: 'Settings', icon: IconSettings },
+      { to: '/admin/about', label: 'About', icon: IconInfoCircle },
     ],
   },
 ];
