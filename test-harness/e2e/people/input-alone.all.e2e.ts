@@ -131,7 +131,7 @@ describe.runIf(process.getuid?.() === 0)('every task of a person without a point
       await hands.reach(tile('Zebra'));
       await hands.askQuality();
       await dialog().getByRole('radio').nth(1).waitFor();
-      await hands.pick(dialog().getByRole('radio', { name: /720p/ }).first());
+      await hands.pick(dialog().getByRole('radio', { name: /^Save data/ }));
       await take(dialog().getByRole('button', { name: 'Launch Zebra' }));
       await page.waitForURL('**/app/session/*');
       await live();

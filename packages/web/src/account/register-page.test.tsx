@@ -1,9 +1,12 @@
 // @vitest-environment happy-dom
 import { MantineProvider } from '@mantine/core';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { cleanup, fireEvent, render, screen } from '@testing-library/react';
+import { cleanup, configure, fireEvent, render, screen, waitFor } from '@testing-library/react';
 import { afterEach, expect, test, vi } from 'vitest';
 import { RegisterPage } from './register-page.tsx';
+
+/** The machine may build at the same time, so the default time limit of one second is too short. */
+configure({ asyncUtilTimeout: 20_000 });
 
 afterEach(() => {
   cleanup();
@@ -32,7 +35,7 @@ test('a refused invite is shown at its field, which gets the focus at each attem
     const button = screen.getByRole('button', { name: 'Register' });
     button.focus();
     fireEvent.click(button);
-    await vi.waitFor(() => expect(document.activeElement).toBe(invite), { timeout: 20_000 });
+    await waitFor(() => expect(document.activeElement).toBe(invite));
     expect(asked).toHaveBeenCalledTimes(attempt);
     expect(invite.getAttribute('aria-invalid')).toBe('true');
     expect(screen.getByText(/^This invite code cannot be used\. It may have expired/)).toBeDefined();

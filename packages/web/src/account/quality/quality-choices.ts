@@ -96,7 +96,7 @@ function shortChoices(profiles: readonly Profile[]): QualityChoice[] {
           {
             id: profile.id,
             name: t(name),
-            label: `${profile.display_name}. ${labelOf(profile)}`,
+            label: labelOf(profile),
             suitability: profile.eligibility,
             chip: CHIPS[profile.eligibility],
           },
