@@ -97,6 +97,13 @@ export const session: Table = {
   'Fit the app to this window': 'App an dieses Fenster anpassen',
   'Full screen': 'Vollbild',
   More: 'Mehr',
+  'Move the gamepad': 'Gamepad verschieben',
+  'Drag each side to where your thumbs are.': 'Ziehe jede Seite dorthin, wo deine Daumen sind.',
+  Reset: 'Zurücksetzen',
+  Done: 'Fertig',
+  'Hold a finger on the picture for the controls':
+    'Halte einen Finger auf das Bild, dann kommt die Bedienung',
+  'Press the handle at the edge for the controls': 'Tippe auf den Griff am Rand, dann kommt die Bedienung',
   Volume: 'Lautstärke',
   Off: 'Aus',
   'Show the controls': 'Bedienung zeigen',

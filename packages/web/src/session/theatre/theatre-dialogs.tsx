@@ -108,6 +108,10 @@ export function TheatreDialogs(props: {
             maxPads={stream.input?.max_pads ?? 0}
             touchScreen={stream.input?.touch_screen ?? false}
             onChoice={touch.choose}
+            onMove={() => {
+              onClose();
+              touch.setMoving(true);
+            }}
           />
         )}
         {dialog === 'more' && (

@@ -88,6 +88,7 @@ export function Theatre(props: {
     ending: props.ending,
     recordAtMs: props.recordAtMs,
     barAsked: bar.focusAsked > 0,
+    touch,
   });
   // Runs after the dialog has closed, because an open dialog traps the focus.
   const hadDialog = useRef(false);
@@ -156,6 +157,9 @@ export function Theatre(props: {
             theatre={theatre}
             surface={props.surface}
             video={props.video}
+            moving={touch.moving}
+            onMoved={() => touch.setMoving(false)}
+            onChoice={touch.choose}
             typing={touch.typing}
             onTyping={touch.setTyping}
             type={touch.type}

@@ -6,6 +6,8 @@ import { signOf } from '../../focus/pad-kind.ts';
 import { t } from '../../i18n/translate.ts';
 import { leaveLabel } from '../bar/leave-labels.ts';
 import { useReconnectLabel } from '../reconnect/use-reconnect-labels.ts';
+import { takeTouchHint } from '../touch/touch-hint.ts';
+import type { Touch } from '../touch/use-touch.ts';
 import type { StreamView } from '../use-stream.ts';
 import { noticeLabel } from './notice-labels.ts';
 import { swapLabel } from './swap-labels.ts';
@@ -27,22 +29,30 @@ export interface Toast {
  * The most urgent message at the bottom of the picture; null: no message.
  * @param recordAtMs when the session's record arrived, Unix ms
  * @param barAsked whether keys or a gamepad opened the bar
+ * @param touch what fingers do, on a device with a touch screen
  */
 export function useToast(
   stream: StreamView,
   session: Session | undefined,
-  { ending, recordAtMs, barAsked }: { ending: boolean; recordAtMs: number; barAsked: boolean },
+  {
+    ending,
+    recordAtMs,
+    barAsked,
+    touch,
+  }: { ending: boolean; recordAtMs: number; barAsked: boolean; touch: Pick<Touch, 'kit' | 'holds'> },
 ): Toast | null {
   const detail = session?.state_detail ?? null;
   const swap = useSwapLabel(detail);
   const notice = useNotice(stream.notice);
   const leaving = useLeaveLabel(stream);
   const padHint = usePadHint(stream.shown, barAsked);
+  const touchHint = useTouchHint(stream.shown && touch.kit !== null, touch.holds);
+  const hint = padHint ?? touchHint;
   const reconnecting = useReconnectLabel(stream.state, session, recordAtMs);
-  if (ending) return stream.shown ? { label: t('Ending'), busy: true } : still(notice ?? leaving ?? padHint);
+  if (ending) return stream.shown ? { label: t('Ending'), busy: true } : still(notice ?? leaving ?? hint);
   if (reconnecting !== null) return { label: reconnecting, busy: true };
   if (swap !== null) return { label: swap, busy: detail === 'swapping' };
-  return still(notice ?? leaving ?? padHint);
+  return still(notice ?? leaving ?? hint);
 }
 
 function still(label: string | null): Toast | null {
@@ -96,6 +106,25 @@ function usePadHint(shown: boolean, barAsked: boolean): string | null {
     view: signOf(input, 'quality'),
     menu: signOf(input, 'menu'),
   });
+}
+
+/**
+ * How to open the controls with a finger, shown for a while in the first session of this browser; null: not shown now.
+ * @param touched whether the picture is shown on a device with a touch screen
+ * @param holds whether the app gets long presses, so that only the handle opens the controls
+ */
+function useTouchHint(touched: boolean, holds: boolean): string | null {
+  const [until, setUntil] = useState(false);
+  useEffect(() => {
+    if (!touched || !takeTouchHint()) return;
+    setUntil(true);
+    const timer = clock.setTimeout(() => setUntil(false), NOTICE_MS);
+    return () => timer.cancel();
+  }, [touched]);
+  if (!until) return null;
+  return holds
+    ? t('Press the handle at the edge for the controls')
+    : t('Hold a finger on the picture for the controls');
 }
 
 /** A message of the host, shown long enough to read it. */

@@ -1,7 +1,17 @@
+// @vitest-environment happy-dom
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PadFingers, readingOf } from './pad-fingers.ts';
-import { LEAST_PX, PAD_LAYOUTS, type PadControl, type PadLayoutName, placePad } from './pad-layouts.ts';
+import {
+  LEAST_PX,
+  PAD_LAYOUTS,
+  type PadControl,
+  type PadLayoutName,
+  type PadShift,
+  placePad,
+  shiftPad,
+} from './pad-layouts.ts';
+import { keepTouchChoice, readTouchChoice } from './touch-choice.ts';
 
 const layout = fc.constantFrom(...PAD_LAYOUTS.map(({ name }) => name));
 /** Phones and tablets, upright and sideways. */
@@ -44,6 +54,58 @@ describe('the controls of a pad', () => {
     );
     expect(controls.filter(({ kind }) => kind === 'stick').map(({ index }) => index)).toEqual([0, 2]);
     expect(controls.filter(({ kind }) => kind === 'cross')).toHaveLength(1);
+  });
+});
+
+describe('a pad whose parts were moved', () => {
+  const share = fc.double({ min: -1, max: 1, noNaN: true });
+  const point = fc.record({ x: share, y: share });
+  const shift = fc.record({ left: point, middle: point, right: point }, { requiredKeys: [] });
+
+  test('stays inside the area, and its parts keep their shape', () => {
+    fc.assert(
+      fc.property(layout, area, shift, (name, size, moved) => {
+        const placed = placePad(name, size);
+        const shifted = shiftPad(placed, size, moved as PadShift);
+        expect(shifted).toHaveLength(placed.length);
+        for (const control of shifted) {
+          expect(control.left).toBeGreaterThanOrEqual(0);
+          expect(control.top).toBeGreaterThanOrEqual(0);
+          expect(control.left + control.size).toBeLessThanOrEqual(size.width);
+          expect(control.top + control.size).toBeLessThanOrEqual(size.height);
+        }
+        const by = (label: string) => {
+          const from = placed.find((each) => each.label === label);
+          const to = shifted.find((each) => each.label === label);
+          return `${(to?.left ?? 0) - (from?.left ?? 0)} ${(to?.top ?? 0) - (from?.top ?? 0)}`;
+        };
+        for (const group of ['left', 'middle', 'right'])
+          expect(
+            new Set(placed.filter((each) => each.group === group).map(({ label }) => by(label))).size,
+          ).toBe(1);
+      }),
+    );
+  });
+
+  test('does not move without a shift', () => {
+    const placed = placePad('full', phone);
+    const order = (a: PadControl, b: PadControl) => a.label.localeCompare(b.label);
+    expect(shiftPad(placed, phone, {}).sort(order)).toEqual(placed.sort(order));
+  });
+
+  test('is stored with the choice, and a stored value that is no shift is ignored', () => {
+    keepTouchChoice({ mode: 'pad', gamepad: 'full', shift: { left: { x: 0.1, y: -0.2 } } });
+    expect(readTouchChoice()).toEqual({ mode: 'pad', gamepad: 'full', shift: { left: { x: 0.1, y: -0.2 } } });
+    for (const wrong of [
+      null,
+      7,
+      { left: { x: 2, y: 0 } },
+      { left: { x: 'a', y: 0 } },
+      { up: { x: 0, y: 0 } },
+    ]) {
+      localStorage.setItem('footlight.touch', JSON.stringify({ mode: 'pad', gamepad: 'full', shift: wrong }));
+      expect(readTouchChoice().shift).toEqual({});
+    }
   });
 });
 

@@ -1,13 +1,29 @@
 import type { StreamClient } from '@footlight/stream-client';
-import { type PointerEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import {
+  type PointerEvent,
+  type RefObject,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { t } from '../../i18n/translate.ts';
 import { PadFingers, type PadPicture, readingOf } from './pad-fingers.ts';
-import { CROSS, type PadArea, type PadControl, type PadLayoutName, placePad } from './pad-layouts.ts';
+import {
+  CROSS,
+  type PadArea,
+  type PadControl,
+  type PadLayoutName,
+  type PadShift,
+  placePad,
+  shiftPad,
+} from './pad-layouts.ts';
 import styles from './touch.module.css';
 
 /** Duration of the vibration for a press, ms. It is noticeable and shorter than a tap. Chosen, not measured. */
 const BUZZ_MS = 8;
-const NOTHING: PadPicture = { pressed: new Set(), sticks: new Map() };
+export const NOTHING: PadPicture = { pressed: new Set(), sticks: new Map() };
 /** The cross's arms, clockwise. */
 const ARMS = [
   ['up', 'M12 5l6 8H6z'],
@@ -20,28 +36,23 @@ const ARMS = [
 export function OnScreenPad(props: {
   client: StreamClient;
   layout: PadLayoutName;
+  shift: PadShift;
+  /** whether the pad is invisible; it stays plugged in for the app */
+  hidden: boolean;
   /**
    * free space above the controls on an upright screen, CSS pixels; null: the controls are at the sides, or there are
    * none
    */
   onRoom: (room: number | null) => void;
 }) {
-  const { client, layout, onRoom } = props;
+  const { client, layout, shift, onRoom } = props;
   const element = useRef<HTMLFieldSetElement>(null);
-  const [area, setArea] = useState<PadArea | null>(null);
+  const area = usePadArea(element);
   const [picture, setPicture] = useState(NOTHING);
-  const controls = useMemo(() => (area === null ? [] : placePad(layout, area)), [layout, area]);
+  const placed = useMemo(() => (area === null ? [] : placePad(layout, area)), [layout, area]);
+  const controls = useMemo(() => (area === null ? [] : shiftPad(placed, area, shift)), [placed, area, shift]);
   const fingers = useMemo(() => new PadFingers(controls), [controls]);
 
-  useLayoutEffect(() => {
-    const container = element.current;
-    if (container === null) return;
-    const measure = () => setArea({ width: container.clientWidth, height: container.clientHeight });
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(container);
-    return () => observer.disconnect();
-  }, []);
   // After a rotation the controls have other positions, so held controls are released.
   useEffect(() => {
     setPicture(NOTHING);
@@ -50,9 +61,10 @@ export function OnScreenPad(props: {
   useEffect(() => () => client.setOnScreenPad(null), [client]);
   useEffect(() => {
     const isUpright = area !== null && area.height > area.width;
-    onRoom(isUpright ? Math.min(...controls.map(({ top }) => top)) : null);
+    // The person has moved parts over the picture on purpose.
+    onRoom(isUpright ? Math.min(...placed.map(({ top }) => top)) : null);
     return () => onRoom(null);
-  }, [area, controls, onRoom]);
+  }, [area, placed, onRoom]);
 
   const handle = (event: PointerEvent, change: (id: number, at: { x: number; y: number }) => void) => {
     const { left = 0, top = 0 } = element.current?.getBoundingClientRect() ?? {};
@@ -70,6 +82,7 @@ export function OnScreenPad(props: {
       className={styles.pad}
       aria-label={t('Gamepad on the screen')}
       data-stream-overlay=""
+      data-hidden={props.hidden}
       onPointerDown={(event) => handle(event, (id, at) => fingers.down(id, at))}
       onPointerMove={(event) => handle(event, (id, at) => fingers.move(id, at))}
       onPointerUp={lift}
@@ -83,7 +96,22 @@ export function OnScreenPad(props: {
   );
 }
 
-function Control({ control, picture }: { control: PadControl; picture: PadPicture }) {
+/** The size of the pad's element; null: not measured yet. */
+export function usePadArea(element: RefObject<HTMLElement | null>): PadArea | null {
+  const [area, setArea] = useState<PadArea | null>(null);
+  useLayoutEffect(() => {
+    const container = element.current;
+    if (container === null) return;
+    const measure = () => setArea({ width: container.clientWidth, height: container.clientHeight });
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(container);
+    return () => observer.disconnect();
+  }, [element]);
+  return area;
+}
+
+export function Control({ control, picture }: { control: PadControl; picture: PadPicture }) {
   const { kind, left, top, size, label, index } = control;
   const stick = picture.sticks.get(index);
   return (

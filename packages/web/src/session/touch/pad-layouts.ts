@@ -63,8 +63,16 @@ export const PAD_LAYOUTS = [
 ] as const satisfies readonly PadLayout[];
 export type PadLayoutName = (typeof PAD_LAYOUTS)[number]['name'];
 
+/** The parts of a pad that a person can move. */
+export const PAD_GROUPS = ['left', 'middle', 'right'] as const;
+export type PadGroup = (typeof PAD_GROUPS)[number];
+
+/** How far a person has moved each part: shares of the area's width and height, right and down are positive. */
+export type PadShift = Readonly<Partial<Record<PadGroup, { x: number; y: number }>>>;
+
 /** A control with its position: its square in CSS pixels from the area's left and top edge. */
 export interface PadControl {
+  group: PadGroup;
   kind: 'button' | 'cross' | 'stick';
   /** number of a button; first axis of a stick; 0 for the cross */
   index: number;
@@ -73,6 +81,8 @@ export interface PadControl {
   top: number;
   size: number;
 }
+
+type Placed = Omit<PadControl, 'group'>;
 
 export interface PadArea {
   width: number;
@@ -102,13 +112,42 @@ export function placePad(name: PadLayoutName, area: PadArea): PadControl[] {
   const isAbove = area.width - 2 * (EDGE_PX + 3 * widest + GAP_PX) < middleWidth(layout.middle, widest);
   const unit = isAbove ? unitOf(layout.left, area, whole - MIDDLE_PX - GAP_PX) : widest;
   const sides = [
-    ...placeSide(layout.left, unit, stacked, 0).map((each) => ({ ...each, left: EDGE_PX + each.left })),
+    ...placeSide(layout.left, unit, stacked, 0).map((each) => ({
+      ...each,
+      group: 'left' as const,
+      left: EDGE_PX + each.left,
+    })),
     ...placeSide(layout.right, unit, stacked, 2).map((each) => ({
       ...each,
+      group: 'right' as const,
       left: area.width - EDGE_PX - each.left - each.size,
     })),
   ].map((each) => ({ ...each, top: area.height - EDGE_PX - each.top - each.size }));
-  return [...sides, ...placeMiddle(layout.middle, unit, area, sides)];
+  return [
+    ...sides,
+    ...placeMiddle(layout.middle, unit, area, sides).map((each) => ({ ...each, group: 'middle' as const })),
+  ];
+}
+
+/** Moves the parts of a pad, each at most to the edges of the area. */
+export function shiftPad(controls: readonly PadControl[], area: PadArea, shift: PadShift): PadControl[] {
+  return PAD_GROUPS.flatMap((group) => {
+    const part = controls.filter((control) => control.group === group);
+    const { x = 0, y = 0 } = shift[group] ?? {};
+    const within = (moved: number, least: number, most: number) =>
+      Math.min(most, Math.max(least, Math.round(moved)));
+    const dx = within(
+      x * area.width,
+      -Math.min(...part.map(({ left }) => left)),
+      area.width - Math.max(...part.map(({ left, size }) => left + size)),
+    );
+    const dy = within(
+      y * area.height,
+      -Math.min(...part.map(({ top }) => top)),
+      area.height - Math.max(...part.map(({ top, size }) => top + size)),
+    );
+    return part.map((control) => ({ ...control, left: control.left + dx, top: control.top + dy }));
+  });
 }
 
 /** Side of a button. */
@@ -131,8 +170,8 @@ function columnHeight(parts: readonly Part[], unit: number): number {
  * Places one side, measured from its lower outer corner.
  * @param stacked the parts are above each other; otherwise the squares are next to each other
  */
-function placeSide(parts: readonly Part[], unit: number, stacked: boolean, firstAxis: number): PadControl[] {
-  const controls: PadControl[] = [];
+function placeSide(parts: readonly Part[], unit: number, stacked: boolean, firstAxis: number): Placed[] {
+  const controls: Placed[] = [];
   let bottom = 0;
   let out = 0;
   for (const part of [...parts].reverse()) {
@@ -158,7 +197,7 @@ function placeSquare(
   unit: number,
   { out, bottom }: { out: number; bottom: number },
   firstAxis: number,
-): PadControl[] {
+): Placed[] {
   const whole = { left: out, top: bottom, size: 3 * unit };
   if (part === 'stick') {
     const label = firstAxis === 0 ? 'Left stick' : 'Right stick';
@@ -174,7 +213,7 @@ function placeSquare(
   ];
 }
 
-function button(label: ButtonName, left: number, top: number, size: number): PadControl {
+function button(label: ButtonName, left: number, top: number, size: number): Placed {
   return { kind: 'button', index: BUTTONS[label], label, left, top, size };
 }
 
@@ -187,7 +226,7 @@ function placeMiddle(
   unit: number,
   area: PadArea,
   sides: readonly PadControl[],
-): PadControl[] {
+): Placed[] {
   const size = Math.min(unit, MIDDLE_PX);
   const width = middleWidth(names, unit);
   const half = area.width / 2;

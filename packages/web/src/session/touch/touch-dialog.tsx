@@ -20,6 +20,8 @@ export function TouchDialog(props: {
   /** the app has a touch screen */
   touchScreen: boolean;
   onChoice: (choice: TouchChoice) => void;
+  /** moves the parts of the gamepad */
+  onMove: () => void;
 }) {
   const { choice, onChoice } = props;
   const gamepads = [{ name: null, label: msg('None') }, ...PAD_LAYOUTS];
@@ -49,6 +51,11 @@ export function TouchDialog(props: {
           />
         ))}
       </div>
+      {choice.gamepad !== null && (
+        <Button fullWidth mt={8} onClick={props.onMove}>
+          {t('Move the gamepad')}
+        </Button>
+      )}
       <p className={styles.hint}>
         {props.maxPads === 0
           ? t('This host does not support gamepads. Your choice is used on hosts that do.')

@@ -3,6 +3,7 @@ import type { InputStatus, StreamClient } from '@footlight/stream-client';
 import { IconZoomReset } from '@tabler/icons-react';
 import { type RefObject, useCallback } from 'react';
 import { t } from '../../i18n/translate.ts';
+import { MovePad } from './move-pad.tsx';
 import { OnScreenPad } from './on-screen-pad.tsx';
 import { PhoneKeyboard } from './phone-keyboard.tsx';
 import styles from './touch.module.css';
@@ -22,6 +23,10 @@ export function TouchLayer(props: {
   theatre: RefObject<HTMLElement | null>;
   surface: RefObject<HTMLElement | null>;
   video: RefObject<HTMLVideoElement | null>;
+  /** whether the person moves the parts of the gamepad */
+  moving: boolean;
+  onMoved: () => void;
+  onChoice: (choice: TouchChoice) => void;
   typing: boolean;
   onTyping: (typing: boolean) => void;
   /** gets the function that opens the keyboard */
@@ -53,8 +58,22 @@ export function TouchLayer(props: {
           </svg>
         </div>
       )}
+      {choice.gamepad !== null && props.moving && (
+        <MovePad
+          layout={choice.gamepad}
+          shift={choice.shift}
+          onShift={(shift) => props.onChoice({ ...choice, shift })}
+          onDone={props.onMoved}
+        />
+      )}
       {choice.gamepad !== null && (input?.max_pads ?? 0) > 0 && (
-        <OnScreenPad client={client} layout={choice.gamepad} onRoom={onRoom} />
+        <OnScreenPad
+          client={client}
+          layout={choice.gamepad}
+          shift={choice.shift}
+          hidden={props.moving}
+          onRoom={onRoom}
+        />
       )}
       {scale > 1 && (
         <button

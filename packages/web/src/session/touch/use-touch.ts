@@ -15,6 +15,9 @@ export interface Touch {
   /** whether the phone's keyboard is open for the app and covers a part of the page */
   typing: boolean;
   setTyping: (typing: boolean) => void;
+  /** whether the person moves the parts of the on-screen gamepad */
+  moving: boolean;
+  setMoving: (moving: boolean) => void;
   /** opens the phone's keyboard; browsers allow this only during a press */
   type: React.RefObject<(() => void) | null>;
   /** whether the app gets long presses, so that the bar must be opened in another way */
@@ -25,6 +28,7 @@ export function useTouch(): Touch {
   const [kit, setKit] = useState<TouchKit | null>(null);
   const [choice, setChoice] = useState<TouchChoice | null>(null);
   const [typing, setTyping] = useState(false);
+  const [moving, setMoving] = useState(false);
   const type = useRef<(() => void) | null>(null);
   useEffect(() => {
     if (!isTouched()) return;
@@ -50,5 +54,5 @@ export function useTouch(): Touch {
     [kit],
   );
   const holds = choice !== null && (choice.mode === 'pad' || choice.gamepad !== null);
-  return { kit, choice, choose, typing, setTyping, type, holds };
+  return { kit, choice, choose, typing, setTyping, moving, setMoving, type, holds };
 }
