@@ -44,7 +44,7 @@ export interface AgentConfig {
    * SHA-256 of the control plane's leaf certificate, upper-case hex pairs with colons; null: no certificate is pinned.
    */
   controlFingerprint: string | null;
-  /** Secret. A one-use enrollment token or the fixed one; null: the agent must already be enrolled. */
+  /** Secret. A single-use enrollment token or the instance's fixed token; null: the agent must already be enrolled. */
   enrollmentToken: string | null;
   nodeName: string;
   stateDir: string;

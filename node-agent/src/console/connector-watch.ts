@@ -3,8 +3,8 @@ import type { ConsoleCapabilities } from '@footlight/protocol/agent';
 import type { Displays } from './displays.ts';
 
 /**
- * A display needs a few seconds after it is plugged in to show a picture, so a delay of 2 s is not noticed. A poll is
- * cheap: it reads a few files of sysfs.
+ * A display that is plugged in shows its first picture only after a few seconds, so a delay of 2 s is not noticed. A
+ * poll is cheap: it reads a few files of sysfs.
  */
 const READ_PERIOD_MS = 2_000;
 

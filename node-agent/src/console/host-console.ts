@@ -22,8 +22,8 @@ export interface ConsoleScreens {
 }
 
 /**
- * none: this host has no console. off: the administrator has not enabled it, or has selected a compositor other than
- * this one. taken: a session uses it.
+ * none: this host has no console. off: the administrator has not enabled it, or has selected a compositor that this
+ * agent does not use. taken: a session uses it.
  */
 export type ConsoleState = 'none' | 'off' | 'taken' | 'free';
 
@@ -83,7 +83,7 @@ export class HostConsole {
     return this.#holder === null ? 'free' : 'taken';
   }
 
-  /** Call it only in the state free. */
+  /** Call it only in the state `free`. */
   claim(): ConsoleClaim {
     const config = this.#config;
     if (config === null || this.#holder !== null) throw new Error('the display beside the host is not free');

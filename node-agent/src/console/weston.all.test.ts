@@ -17,7 +17,7 @@ import { processesOf } from '../testing/traces.ts';
 import { type Canvas, westonScreens } from './weston.ts';
 
 const SESSION = '00000000-0000-4000-8000-0000000000c0';
-/** Uid of the session's user, which has no process left. */
+/** Uid of a former session's user; no process of this user is left. */
 const FORMER_UID = 71_096;
 const OUTPUT = { card: 'card1', connector: 'headless', mode: null, others: [] };
 const hasWeston = ['/usr/bin/weston', '/usr/bin/Xwayland'].every((path) => existsSync(path));

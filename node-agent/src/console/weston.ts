@@ -126,7 +126,7 @@ async function startWeston(
   { sessionId, user, dirs, ended }: HelperOptions,
   deps: HelperDeps,
 ): Promise<{ child: Child; socket: string }> {
-  // Not in the session user's directories, because weston runs as root and trusts the files of its directory.
+  // Not a directory of the session's user, because weston runs as root and trusts the files in its directory.
   const dir = dirs.console;
   await mkdir(dir, { mode: 0o711 });
   const config = join(dir, 'weston.ini');

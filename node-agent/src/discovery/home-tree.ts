@@ -31,8 +31,8 @@ export type Found =
 
 /**
  * Opens files of a home for reading. The names of a path are opened one by one, starting at the home's own descriptor,
- * so that an app cannot redirect a path out of the home by creating or replacing a link. A link is followed if its
- * target, as the app sees it, lies in the home.
+ * so that an app cannot redirect a path out of the home by creating or replacing a link. A link is followed only if its
+ * target, as the app sees it, is in the home.
  *
  * All calls are synchronous, so this class runs in a separate process: a hanging file system must not block the agent.
  */
@@ -56,7 +56,7 @@ export class HomeTree {
     closeSync(this.#root);
   }
 
-  /** Converts an absolute path of the app to names below the home; null: the path lies outside of the home. */
+  /** Converts an absolute path of the app to names below the home; null: the path is outside of the home. */
   mapAbsolute(path: string): string[] | null {
     const names = namesOf(path);
     for (const base of [this.#containerPath, this.#rootPath]) {
@@ -111,7 +111,7 @@ export class HomeTree {
     return { kind: 'opened', opened: { fd, stats, parts: todo } };
   }
 
-  /** Path below the home to which a link points; null: the target lies outside of the home. */
+  /** Path below the home to which a link points; null: the target is outside of the home. */
   #targetOf(directory: number, parts: readonly string[], name: string): string[] | null {
     let target: string;
     try {
@@ -174,7 +174,8 @@ export function readText({ fd, stats }: Opened, maxBytes: number): string | null
   if (!stats.isFile() || stats.size > maxBytes) return null;
   let file: number;
   try {
-    // Opened through the descriptor, which refers to the checked file even if an app has replaced the name since.
+    // Opened through the descriptor, which refers to the checked file even if an app has put another file at this path
+    // since then.
     file = openSync(`/proc/self/fd/${fd}`, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch {
     return null;

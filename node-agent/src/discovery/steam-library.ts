@@ -26,7 +26,7 @@ export interface ScanResult {
   /** Description of the faults; "": no faults. */
   error: string;
   entries: ScanEntry[];
-  /** Number of listed libraries that lie outside of the home and are therefore not scanned. */
+  /** Number of listed libraries that are outside of the home and are therefore not scanned. */
   outside: number;
 }
 

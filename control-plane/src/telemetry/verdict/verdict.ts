@@ -104,8 +104,7 @@ function decidingSeries(
   const names = read.flatMap((each) =>
     conditions[each].filter(({ decides }) => decides).map(({ name }) => name),
   );
-  // Skip the hidden series without hidden samples, because the page may have reported only by an event that it was
-  // hidden.
+  // Skip the series `client.is_hidden` if no sample is hidden: the page may have reported this only with an event.
   const speaks = (v: number) => verdict !== 'indeterminate_client_hidden' || v !== 0;
   return names.filter((name) => evidence.points(name).some(({ v }) => speaks(v)));
 }

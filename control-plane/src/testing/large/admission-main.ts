@@ -50,7 +50,7 @@ const subject: Launch = async (client) => {
   await launcher.launch({ userId, role: 'user', deviceId: null }, { app_id: appId, mic: false });
 };
 
-/** Rows of a launch, copied from a real one. */
+/** Rows of a launch, copied from a real launch. */
 async function rawLaunch(): Promise<Launch> {
   await subject(0, 0);
   const { db } = database;

@@ -1,6 +1,7 @@
 /**
- * Claims and reports runs of many hosts, for the bench of jobs. For each line of standard input it makes the runs due,
- * lets every host claim and report until none is left, and prints {"perSecond"} with the claimed and reported runs.
+ * Claims and reports runs of background jobs on many hosts, for the bench of jobs. For each line of standard input it
+ * makes the runs due, lets every host claim and report until none is left, and prints {"perSecond"} with the claimed
+ * and reported runs.
  *
  * It uses no HTTP and no agents, like the programs that it is compared with (pg-boss, graphile-worker).
  */

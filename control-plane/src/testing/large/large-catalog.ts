@@ -8,7 +8,7 @@ import type { AppsTable, EntitlementsTable } from '../../platform/database/table
 export interface CatalogSize {
   users: number;
   apps: number;
-  /** Entitlements of single users; the entitlements for everybody are extra. */
+  /** Number of entitlements of single users, without the entitlements for everybody. */
   entitlements: number;
   /** Number of users with a token. The first user is an administrator. */
   signedIn: number;

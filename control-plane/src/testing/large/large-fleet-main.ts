@@ -10,7 +10,7 @@ import { sha256Hex } from '../../platform/digest.ts';
 import { fillLargeCatalog } from './large-catalog.ts';
 
 const ROWS = 100;
-/** Owners of the sessions: one person gets at most 300 signaling tickets a minute. */
+/** Number of owners of the sessions: several, because one person gets at most 300 signaling tickets a minute. */
 const OWNERS = 8;
 
 const [hostCount, sessionsEach] = process.argv.slice(2).map(Number) as [number, number];
