@@ -19,7 +19,7 @@ import { Poll } from '../link/poll.ts';
 import { scanInProcess } from './scan-process.ts';
 import type { ScanResult } from './steam-library.ts';
 
-/** The first poll of a process is sent within this time. Chosen, not measured. */
+/** The first poll after the agent's start is sent within this time. Chosen, not measured. */
 const FIRST_POLL_MS = 5 * SECOND_MS;
 /** Longest answer of a poll: twice the size of fifty tasks with the longest paths (60 KiB). */
 const MAX_TASKS_BYTES = 128 * 1024;

@@ -26,7 +26,7 @@ const START_LIMIT_MS = withPatience(10_000);
 /** Short, because the launch waits for the display. Each poll calls stat(2) once. */
 const LISTEN_POLL_MS = 3;
 /**
- * Number of attempts. Another program may use the number between its choice and the server's start, but hardly several
+ * Number of attempts. Another program may take the display number before the server has started, but hardly several
  * times in a row.
  */
 const START_ATTEMPTS = 3;

@@ -115,7 +115,8 @@ export class HomeFiles {
     try {
       const stats = fstatSync(found);
       if (!stats.isFile()) throw new FileRefusal('not_allowed');
-      // Opened through the descriptor, which refers to the checked file even if an app has replaced the name since.
+      // Opened through the descriptor, which refers to the checked file even if an app has put another file at this
+      // path since then.
       const fd = openSync(at(found), constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
       return { fd, size: stats.size };
     } finally {

@@ -46,7 +46,8 @@ export class ArchivePaths {
     const path = inside(name, name);
     if (type !== 'file' && type !== 'directory' && type !== 'symlink' && type !== 'link')
       throw new ArchiveRefused(`${shown(name)} is a ${String(type)}`);
-    // Entries behind a link are refused, because they could change the target of a link that was already checked.
+    // Entries whose path leads through a link are refused, because they could change the target of a link that was
+    // already checked.
     for (let folder = posix.dirname(path); folder !== '.'; folder = posix.dirname(folder)) {
       if (this.#links.has(folder)) throw new ArchiveRefused(`${shown(name)} lies behind a link`);
     }

@@ -331,7 +331,7 @@ function isInUse(error: unknown): boolean {
 }
 
 /**
- * Percentage of the build that is complete before the step that a line of output names: "STEP 3/8: RUN …" of podman,
+ * Percentage of the build that is complete when the step in this line of output begins: "STEP 3/8: RUN …" of podman,
  * "Step 3/8 : RUN …" of docker.
  */
 function stepPercent(stream: unknown): number | null {

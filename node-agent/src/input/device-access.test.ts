@@ -7,7 +7,7 @@ import { physOf } from './gamepads.ts';
 
 const ALICES = '11111111-1111-4111-8111-111111111111';
 const BOBS = '22222222-2222-4222-8222-222222222222';
-/** The tests use their own user, because giving files to it needs no privilege. */
+/** The user that runs the tests: making this user the owner of files needs no privilege. */
 const UID = process.getuid?.() ?? 0;
 
 let root: string;

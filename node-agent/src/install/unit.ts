@@ -88,7 +88,10 @@ DeviceAllow=/dev/tty7 rw
   });
 }
 
-/** A state directory below /var/lib is created and owned by systemd; the agent creates any other one. */
+/**
+ * A state directory below /var/lib is created and owned by systemd; a state directory elsewhere is created by the
+ * agent.
+ */
 function stateDirectory(stateDir: string): string {
   const below = /^\/var\/lib\/([\w.-]+(?:\/[\w.-]+)*)$/.exec(stateDir)?.[1];
   if (below === undefined) return '';

@@ -40,7 +40,7 @@ export interface AgentJob {
   run(run: { params: JsonObject; signal: AbortSignal }): Promise<AgentJobOutcome>;
 }
 
-/** The first poll of a process is sent within this time. Chosen, not measured. */
+/** The first poll after the agent's start is sent within this time. Chosen, not measured. */
 const FIRST_POLL_MS = 5 * SECOND_MS;
 /**
  * Delays between two attempts to send a report: 1 s, doubling up to a minute, with random jitter in the upper half of

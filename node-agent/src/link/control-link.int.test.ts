@@ -453,8 +453,8 @@ describe('a pinned certificate', () => {
     let refused = 0;
     server.on('tlsClientError', () => refused++);
     await dialOnly({ controlUrls: [controlUrl], controlFingerprint: Array(32).fill('AB').join(':') });
-    // When the second attempt starts, the first one has ended, so a credential that it sends would have arrived
-    // already.
+    // When the second attempt starts, the first one has ended, so a credential that the first attempt sent would have
+    // arrived already.
     await expect.poll(() => refused).toBeGreaterThan(1);
     expect(received).toEqual([]);
 

@@ -24,7 +24,7 @@ const MAP_NOTIFY = 1;
 /** Detail bit of XkbStateNotify: the locked modifiers changed. */
 const MODIFIER_LOCK = 1 << 3;
 
-/** Time that apps get to read a changed keyboard map before its keys are pressed. */
+/** Time for apps to read a changed keyboard map before its keys are pressed. */
 const REMAP_SETTLE_MS = 30;
 /** Largest number of wheel clicks per message, so that one message cannot keep the display busy. */
 const MAX_CLICKS = 64;

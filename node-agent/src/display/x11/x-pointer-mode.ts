@@ -12,7 +12,7 @@ const ALL_BUTTONS = 0x1f00;
 
 /**
  * Reports when an app captures the pointer. Games do this by hiding and grabbing the pointer. X does not report grabs,
- * so this class tries to grab the pointer itself while it is hidden and no button is down, and releases it at once.
+ * so while the pointer is hidden and no button is down, this class tries to grab the pointer, and releases it at once.
  *
  * absolute ⇄ relative, checked every POLL_MS. Owner: the desktop of the session. close() frees the timer.
  */
