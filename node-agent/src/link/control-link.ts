@@ -260,8 +260,8 @@ export class ControlLink {
   }
 
   /**
-   * Starts a connection attempt. A failure before it, for example a full disk, may not occur again, so another attempt
-   * follows.
+   * Starts a connection attempt. If a step before the connection fails, for example because the disk is full, another
+   * attempt follows.
    */
   async #dial(): Promise<void> {
     try {
@@ -408,7 +408,7 @@ export class ControlLink {
         this.#deps.logger.error({ type: command.type, error: errorText(error) }, 'command.failed');
         return { ok: false, code: 'internal', error: 'the agent could not handle this command' };
       });
-    // Commands, and always config_update, may arrive before this agent has sent its capacity.
+    // Commands may arrive before this agent has sent its capacity; `config_update` always does.
     if (this.#connection?.registered) this.#connection.send({ type: 'ack', id: command.id, ...verdict });
   }
 

@@ -59,7 +59,7 @@ export class FilePipe {
     this.#stream.once('drain', drained);
   }
 
-  /** Stops delivering messages until resume(), even those that were already read. */
+  /** Delivers no messages until resume() is called, not even messages that were already read. */
   pause(): void {
     this.#isPaused = true;
     this.#stream.pause();
