@@ -47,7 +47,7 @@ async function grabPointer(window: number): Promise<void> {
   if (status !== 0) throw new Error(`the pointer was not granted: ${status}`);
 }
 
-/** Characters of keys in the current keyboard map, as seen by an app that follows changes of the map. */
+/** Characters of keys in the current keyboard map, as seen by an app that reads the map again after each change. */
 async function charactersOf(keycodes: readonly { keycode: number; shift: boolean }[]): Promise<string> {
   const { desktop } = host;
   const first = desktop.display.min_keycode;

@@ -20,7 +20,7 @@ interface Write {
 
 /**
  * Checks whether an encoder can change its bitrate while it runs: it must accept the write, continue to encode frames,
- * and follow the new bitrate. Pure. Source: docs/quality.md, "Verdicts".
+ * and reach the new bitrate. Pure. Source: docs/quality.md, "Verdicts".
  */
 export class LiveWrites {
   readonly #fillsItsBitrate: boolean;

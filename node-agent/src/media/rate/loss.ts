@@ -1,5 +1,5 @@
 /**
- * Loss share of the picture, once a second. Pure.
+ * Computes the share of the picture's packets that were lost, once a second. Pure.
  *
  * While packets are missing, a receiver sends many reports a second, each about few packets. If every report were used,
  * one burst would be counted several times. So losses are computed once a second, from the totals.

@@ -16,7 +16,7 @@ const path = (kbps: number | null, over: Partial<PathView> = {}): PathView => {
 
 const kinds = (actions: readonly RateAction[]) => actions.map(({ kind }) => kind);
 
-/** Creates a rate control after a cliff to a link of 1000 kbit/s. Its queue is empty at time 1000. */
+/** Creates a rate control whose link has just fallen to 1000 kbit/s (a cliff). Its queue is empty at time 1000. */
 function fallen(): RateControl {
   const rate = control();
   rate.step(path(1000), 0);

@@ -22,7 +22,7 @@ const SAMPLE_MS = 200;
  */
 const NOISE_SHARE = 0.02;
 /**
- * Share of the setpoint above which a fall is followed at once; smaller falls are collected. It corresponds to
+ * Share of the setpoint above which a fall is applied at once; smaller falls are collected. It corresponds to
  * BELOW_ESTIMATE.
  */
 const STEEP_SHARE = 0.1;
