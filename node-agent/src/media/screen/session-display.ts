@@ -184,7 +184,7 @@ export class SessionDisplay {
     };
   }
 
-  /** The sizes for a window of metrics; only those that differ from the launch sizes. */
+  /** The sizes for a sample of metrics; only those that differ from the launch sizes. */
   metrics(): AgentMetrics {
     const metrics: AgentMetrics = {
       external_owner: this.#pinned ? 'pinned' : 'auto',

@@ -34,8 +34,8 @@ export interface SessionScreenOptions {
  * The media worker's access to the display of one session: connection, input and touch screen, desktop state for
  * viewers, windows, and changes of size, one at a time.
  *
- * new → (open) → open → (freeze: windows are no longer followed) → (stop: touch screen and desktop are freed) →
- * (close: the connection is freed). Owner: the media session.
+ * new → (open) → open → (freeze: windows are no longer watched) → (stop: touch screen and desktop are freed) → (close:
+ * the connection is freed). Owner: the media session.
  */
 export class SessionScreen {
   readonly #options: SessionScreenOptions;
@@ -45,7 +45,7 @@ export class SessionScreen {
   #drawing: XDrawing | null = null;
   #touchScreen: TouchScreen | null = null;
   #desktop: SessionDesktop | null = null;
-  /** null: windows are not followed, because the display cannot be resized (console). */
+  /** null: windows are not watched, because the display cannot be resized (console). */
   #windows: SessionWindows | null = null;
   /** Settles when the newest change of size has ended. */
   #resizing: Promise<void> = Promise.resolve();
@@ -160,7 +160,7 @@ export class SessionScreen {
     });
   }
 
-  /** Starts to follow windows, so that the display adopts the size of an app's only window. */
+  /** Starts to watch windows, so that the display adopts the size of an app's only window. */
   followWindows(): void {
     const { prepare, clock, send, forEachViewer } = this.#options;
     this.#windows = new SessionWindows({

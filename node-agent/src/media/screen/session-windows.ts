@@ -24,7 +24,7 @@ export interface SessionWindowsOptions {
 const LIST_PERIOD_MS = 1_000 / WINDOWS_PER_SECOND;
 
 /**
- * Follows the windows of a session's apps, lists them for viewers, and decides when the display adopts a window's size.
+ * Watches the windows of a session's apps, lists them for viewers, and decides when the display adopts a window's size.
  *
  * opening → following → closed. Owns the windows' connection and two timers; close() frees them, even while open() is
  * running.

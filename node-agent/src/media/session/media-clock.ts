@@ -12,8 +12,8 @@ export interface MediaClock extends Clock {
 const ORIGIN_MS = Number(process.hrtime.bigint()) / 1e6 - performance.now();
 
 /**
- * The wall clock is the monotonic clock plus an offset that follows steps of the system clock, because Date.now() has
- * no fractions.
+ * The wall clock is the monotonic clock plus an offset, because Date.now() has no fractions. After a change of the
+ * system clock, it is Date.now().
  */
 export const systemMediaClock: MediaClock = {
   ...systemClock,
