@@ -249,7 +249,7 @@ describe('candidates of the host', () => {
   const candidatesOf = (pcId?: string) =>
     signals.filter(({ msg }) => msg.type === 'candidate' && msg.pc_id === pcId).length;
   /**
-   * The library finds the addresses of this machine on its own threads. If another search that begins later has ended,
+   * The library searches for the addresses of this machine on its own threads. If a search that began later has ended,
    * the earlier ones have ended too.
    */
   const untilGathered = async () => {

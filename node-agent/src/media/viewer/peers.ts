@@ -30,7 +30,7 @@ import type { PathListener } from './viewer-path.ts';
 export interface PeersEvents {
   signal(conn: number, msg: AgentSignal): void;
   event(event: AgentEventType, payload: Record<string, unknown>): void;
-  /** Called at each change, with whether any connection is connected. */
+  /** Called at each change; `connected` says whether any connection is connected. */
   onViewer(connected: boolean): void;
   onKeyframeWanted(): void;
   onClipboard(text: string): void;
@@ -42,7 +42,7 @@ export interface PeersEvents {
   onFirstOffer(): void;
   /** Called with each packet of the microphone of the viewer whose input is active. */
   onMicPacket(pcId: string, packet: Buffer): void;
-  /** Called with whether the viewer with the active input draws the pointer. */
+  /** `drawn` says whether the viewer with the active input draws the pointer. */
   onPointerDrawn(drawn: boolean): void;
   /** Called when another connection or no connection carries the picture. */
   onPathChanged(): void;

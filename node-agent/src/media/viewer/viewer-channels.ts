@@ -45,7 +45,7 @@ export interface ViewerChannelsOptions {
   onFreeze(): void;
   /** Called after a protocol violation; the connection must then be closed. */
   onOffence(code: ControlErrorCode): void;
-  /** Called when the control channel is open and greeted; the current state must then be sent. */
+  /** Called when the control channel is open and the host's greeting was sent; the current state must then be sent. */
   onReady(): void;
   /** Called when the viewer sent its capabilities. */
   onGreeted(features: readonly string[]): void;

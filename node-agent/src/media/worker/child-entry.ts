@@ -98,7 +98,7 @@ export function forkEntry(
   const isBuilt = !import.meta.url.endsWith('.ts');
   const built = isBuilt ? import.meta.dirname : env[BUILT_ENTRIES_VARIABLE];
   const file = built ? join(built, `${entry}.js`) : join(import.meta.dirname, SOURCES[entry], `${entry}.ts`);
-  // unshare and sh replace themselves by node, so process id and channel stay the same.
+  // `unshare` and `sh` replace themselves by `node`, so process id and channel stay the same.
   const ownIpc = [
     'unshare',
     '--ipc',

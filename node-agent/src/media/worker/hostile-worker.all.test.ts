@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { BUILT_ENTRIES_VARIABLE } from './child-entry.ts';
 import { createMediaWorkerPool, type MediaWorkerPool, type WorkerExit } from './worker-pool.ts';
 
-/** Longest time in which the agent's health page may not answer. */
+/** Longest time without an answer of the agent's health page that the tests accept. */
 const SILENCE_MS = 1_000;
 const MIB = 1024 ** 2;
 
