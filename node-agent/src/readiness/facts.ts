@@ -75,7 +75,9 @@ export function areLimitsEnforceable(memoryMb: number, cpus: number): boolean {
   return true;
 }
 
-/** Tests joining the mDNS multicast group. @returns the reason of the failure; null: no failure */
+/**
+ * Tests whether this process can join the mDNS multicast group. @returns the reason of the failure; null: no failure
+ */
 export function mdnsProblem(): Promise<string | null> {
   return new Promise((resolve) => {
     const socket = createSocket({ type: 'udp4', reuseAddr: true });

@@ -9,7 +9,7 @@ import { forkEntry } from '../media/worker/child-entry.ts';
 
 /** Time limit of writing. It is enough, because a ring is only copied, not encoded. Chosen, not measured. */
 const WRITE_LIMIT_MS = 30_000;
-/** User id of nobody in Debian. */
+/** User id of the user `nobody` in Debian. */
 const NOBODY = 65_534;
 
 export interface WriteRecording {
