@@ -219,7 +219,7 @@ export class ProcessRuntime implements Runtime {
     return {
       tmpBytes: APP_TMP_BYTES,
       ...{ passwd, group, resolver: path === null ? null : { file, path } },
-      // Other homes of the same person are in the same directory, so this directory is covered.
+      // Other homes of the same person are in the same directory, so an empty directory is mounted over it.
       ...((await hasNeighbours(home))
         ? { covered: [dirname(home)], keep: [...keep, home] }
         : { covered: [], keep: [...keep, ...keptPaths([home])] }),
@@ -280,7 +280,7 @@ function confinementOf(app: AppSpec): Confinement {
 
 /**
  * Whether other homes of the same person may be in the same directory, which `openHome` has closed to other users.
- * Other directories may also contain programs of the host, so they are not covered.
+ * Other directories may also contain programs of the host, so they are not hidden.
  */
 async function hasNeighbours(home: string): Promise<boolean> {
   if (keptPaths([home]).length > 0) return false;
