@@ -307,7 +307,7 @@ function heardAs(assign: SessionAssign, { audible }: ConsoleClaim): SessionAssig
 
 /**
  * Commands that need a live session. Assignment, stop and recording are not listed, because they are also handled if
- * the host does not hold the session.
+ * the session is not on this host.
  */
 const LIVE_SESSION_COMMANDS = [
   'session_start',

@@ -24,7 +24,7 @@ export interface ImageWait {
 }
 
 /**
- * Waits until the engine holds an app's image. The pull continues after the limit, for the next launch.
+ * Waits until the engine has an app's image. The pull continues after the limit, for the next launch.
  * @returns null: the engine has the image, or the session ends
  */
 export async function waitForImage(

@@ -7,7 +7,7 @@ const PLACES = () => ({ keep: [], others: [] });
 
 let clock: ManualClock;
 let sweep: UidSweep;
-/** Running searches, oldest first. The test resolves each search with whether it was complete. */
+/** Running searches, oldest first. The test ends each search and says whether the search was complete. */
 let searches: { uid: number; end: (isComplete: boolean) => void; fail: () => void }[];
 let freed: number[];
 
