@@ -4,7 +4,8 @@ import type { FakeControl } from '@footlight/test-harness/fake-control';
 import { agentVariables, type TestAgentPlace } from './test-agent.ts';
 
 /**
- * Main program of the built agent. Started from source, each of the agent's processes would compile the whole agent.
+ * Main program of the built agent. If the agent were started from source, each of its processes would compile the whole
+ * agent.
  */
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
 

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { execa } from 'execa';
 import type { AppRun } from './run-apps.ts';
 
-/** Path of the built run-apps.ts. Started from source, each start would compile the runtime. */
+/** Path of the built run-apps.ts. If it were started from source, each start would compile the runtime. */
 export const RUN_APPS = resolve(import.meta.dirname, '../../dist/testing/run-apps.js');
 
 /**

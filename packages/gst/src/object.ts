@@ -76,7 +76,8 @@ export class GstObject {
   }
 
   /**
-   * Sets a property, also while the element runs if the element allows it. A text is converted to the property's type.
+   * Sets a property. This is possible even while the element runs, if the element allows it. A text is converted to the
+   * property's type.
    * @throws when the property is unknown, because GStreamer itself would only log this
    */
   setProperty(name: string, value: PropertyValue): void {

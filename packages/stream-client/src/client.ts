@@ -154,8 +154,8 @@ export class BrowserStreamClient implements StreamClient {
     this.#cleanup.listen(window, 'pagehide', (event) => {
       if (!(event as PageTransitionEvent).persisted) this.disconnect();
     });
-    // This listener is registered after the listener that sends `bye`, so that the last post contains the events of the
-    // end.
+    // This listener is registered after the listener that sends `bye`, so that the last telemetry report contains the
+    // events of the end.
     if (options.sendTelemetry !== undefined) {
       const posts = new TelemetryPosts(this, options.sendTelemetry, environment, options.device_key);
       this.#cleanup.add(() => posts.close());
