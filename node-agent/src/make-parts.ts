@@ -63,7 +63,8 @@ export async function makeAgentParts(
   const uids = process.getuid?.() === 0 ? range : null;
   const homes = new HomeLocks(clock);
   const quarantine = new Quarantine(deps);
-  // An isolated app has its own private directories instead of these shared ones, so they need no sweep.
+  // An isolated app has its own private directories instead of these shared ones, so the shared directories need no
+  // sweep.
   const sweep = new UidSweep({ ...deps, openToAll: isolated ? [] : OPEN_TO_ALL });
   const screens = deps.screens ?? westonScreens();
   await removeLeftovers(config.stateDir, {

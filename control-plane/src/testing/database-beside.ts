@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import pg from 'pg';
 
-/** Access to the database of a service that runs in its own process, also after that process has ended. */
+/** Access to the database of a service that runs in its own process, even after that process has ended. */
 export interface DatabaseBeside {
   /** Environment variables that name the database for the service. */
   readonly env: Record<string, string>;

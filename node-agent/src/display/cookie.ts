@@ -6,8 +6,8 @@ export const COOKIE_BYTES = 16;
 
 /**
  * Content of an Xauthority file with one cookie for all displays, because the file is written before the display number
- * is known. The server and its clients read it. Source: Xauth(3): family, then address, display number, name and data,
- * each with a 16-bit big-endian length.
+ * is known. The server and its clients read this file. Source: Xauth(3): family, then address, display number, name and
+ * data, each with a 16-bit big-endian length.
  */
 export function xauthorityFile(cookie: Buffer): Buffer {
   const family = Buffer.alloc(2);

@@ -39,7 +39,7 @@ export async function startWindowManager(
         'matchbox-window-manager',
         ...['-use_titlebar', 'no', '-use_desktop_mode', 'plain'],
         // Keyboard shortcuts are disabled. Debian's default shortcuts start programs such as xterm, and an app can
-        // configure further ones in its home. A program that the window manager starts runs outside the app's
+        // configure further shortcuts in its home. A program that the window manager starts runs outside the app's
         // namespaces and limits.
         ...['-kbdconfig', '/dev/null'],
       ]),

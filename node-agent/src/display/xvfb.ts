@@ -93,7 +93,8 @@ export async function makeCookie(
 }
 
 /**
- * Starts a session's display with this cookie. When the promise resolves, the display listens, but may not answer yet.
+ * Starts a session's display with this cookie. When the promise resolves, the display listens, but perhaps does not
+ * answer yet.
  * @throws when the display does not start; no process or file of it is left
  */
 export type StartDisplay = (options: DisplayOptions, cookie: Buffer, deps: HelperDeps) => Promise<Display>;

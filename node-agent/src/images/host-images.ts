@@ -88,7 +88,8 @@ export class HostImages {
     if (refusal !== null) return { ok: false, ...refusal };
     if (this.#waiting >= MAX_WAITING) return { ok: false, code: 'busy', error: 'too many images wait' };
     if (command.type === 'image_remove') {
-      // Commands after this removal run after it, so they must not join a pull or build that is already running.
+      // Commands that arrive after this removal must run after it, so they must not join a pull or build that is
+      // already running.
       for (const [key, { imageId }] of this.#joinable)
         if (imageId === command.image_id) this.#joinable.delete(key);
       this.#enqueue(() => this.#remove(command.image_id));

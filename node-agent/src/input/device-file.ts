@@ -73,7 +73,7 @@ export function openDeviceFile(path = UINPUT_PATH): DeviceFile {
 
 /**
  * Opens up to `count` device files. Called before the process drops its rights, because open files stay usable.
- * @returns the opened files, and the problem that prevented further ones; problem null: all are open
+ * @returns the opened files, and the problem that prevented opening more files; problem null: all are open
  */
 export function openDeviceFiles(
   count: number,

@@ -239,7 +239,7 @@ function consoleDisplay({ console: { wanted, lacks } }: ReadinessFacts): Readine
   );
 }
 
-/** Texts for the requirements of a console. They are checked at each connection of the agent. */
+/** Texts for the requirements of a console. The requirements are checked at each connection of the agent. */
 const SCREEN_NEEDS: Record<ScreenNeed, { why: string; mend: string[] }> = {
   connector: {
     why: 'no graphics card with a connector is known to its kernel',

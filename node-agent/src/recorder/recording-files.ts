@@ -29,8 +29,8 @@ export interface OpenRecording {
 
 /**
  * Files of recordings in the folder `recordings` of the state directory, which only the agent's user may read (0700,
- * files 0600). Each recording is one file, named by its id, which is kept for 24 h after its last change. Ids are
- * lower-case uuids, so a name cannot lead out of the directory. Owner: the flight recorder.
+ * files 0600). Each recording is one file, whose name is the recording's id. A file is kept for 24 h after its last
+ * change. Ids are lower-case uuids, so a name cannot lead out of the directory. Owner: the flight recorder.
  */
 export class RecordingFiles {
   readonly #dir: string;

@@ -173,7 +173,7 @@ describe.runIf(root)('beside an app that moves directories away from the search'
     moved = openDirectory('/var/tmp/footlight-moved-');
     chownSync(moved, other, other);
     const ids = { uid: other, gid: other };
-    // The system's python3 is used, because this user may not be able to run the python3 of the tests.
+    // The system's python3 is used, because this user perhaps cannot run the python3 of the tests.
     mover = spawn('/usr/bin/python3', ['-c', MOVE_AWAY, moved], {
       ...ids,
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -83,7 +83,7 @@ interface RuntimeDeps {
  *
  * Plain, if the agent is not permitted to create namespaces: the app leads a process group, and runs as the session's
  * user if the agent is root. Processes that leave the group are found by the session's variable in their environment.
- * If the agent is killed, they run until its next start.
+ * If the agent is killed, these processes run until the agent's next start.
  */
 export class ProcessRuntime implements Runtime {
   readonly #options: ProcessRuntimeOptions;
@@ -271,8 +271,8 @@ export function appDevices(names: readonly string[]): string[] {
 }
 
 /**
- * An app may not create user namespaces, because it would have every capability in them. An app with
- * `systempaths_unconfined` may, because it has its own sandbox that needs them, for example Chromium's.
+ * An app is not permitted to create user namespaces, because it would have every capability in them. An app with
+ * `systempaths_unconfined` is permitted to, because it has its own sandbox that needs them, for example Chromium's.
  */
 function confinementOf(app: AppSpec): Confinement {
   return app.systempaths_unconfined === true ? 'own_sandbox' : 'no_user_namespaces';

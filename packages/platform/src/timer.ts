@@ -1,6 +1,6 @@
 /** Clock and timers without side effects or imports, so that the browser packages can import this module. */
 
-/** A pending timer. cancel() is idempotent, also after the timer has fired. */
+/** A pending timer. cancel() is idempotent, even after the timer has fired. */
 export interface Timer {
   cancel(): void;
 }

@@ -1,5 +1,5 @@
 /**
- * Decides what limited a session in a window: the first rule whose conditions hold gives the verdict. Pure: the same
+ * Decides what limited a session in a window: the first rule whose conditions are met gives the verdict. Pure: the same
  * facts give the same answer, byte for byte. Source: docs/troubleshooting.md, "Verdicts".
  */
 import type { SessionVerdict, VerdictName } from '@footlight/protocol/rest';
@@ -12,7 +12,7 @@ import { THRESHOLDS_VERSION, type Thresholds, thresholdsOf } from './thresholds.
 /** The rules in order; the first match decides, and the last one always matches. */
 const RULES: readonly {
   verdict: RuledVerdict;
-  /** Additional test that must hold together with the conditions. */
+  /** Additional test that must succeed in addition to the conditions. */
   also?: (evidence: Evidence, limits: Thresholds) => boolean;
 }[] = [
   { verdict: 'likely_network_congestion' },

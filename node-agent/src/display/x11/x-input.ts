@@ -405,7 +405,7 @@ class KeyboardMap {
       else if (!this.#lend(keysym, inUse)) break;
       taken++;
     }
-    // At least one character counts as taken: if it could get no key, it is skipped.
+    // At least one character counts as taken: a character that can get no key is skipped.
     return { taken: Math.max(1, taken), changed: this.#toApply.size > 0 };
   }
 

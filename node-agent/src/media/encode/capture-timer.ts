@@ -14,7 +14,7 @@ const MAX_KEPT = 64;
 const ROUNDED_MS = 0.001;
 /**
  * Delay in milliseconds before the source is released a second time. It is needed if the clock is set after the source
- * has read it but before the source waits, because the source then misses that time. Chosen, not measured.
+ * has read the clock but before the source waits, because the source then misses the new time. Chosen, not measured.
  */
 const AGAIN_MS = 1;
 

@@ -27,7 +27,7 @@ export interface InputStateOptions {
   /** Width of the display in pixels. */
   width: number;
   height: number;
-  /** Number of gamepads of the session; announcements of further ones are ignored. */
+  /** Number of gamepads of the session; announcements of further gamepads are ignored. */
   maxPads: number;
   /** Whether contacts are sent to a touch screen; if not, the first contact drives the pointer. */
   hasTouchScreen: boolean;

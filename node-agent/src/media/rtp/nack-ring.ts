@@ -78,7 +78,7 @@ export class RetransmitRing {
     this.#tokensBytes = Math.min(this.#tokensBytes, this.#depthBytes);
   }
 
-  /** Memory for the packet with this number. It is the memory of the packet that it replaces. */
+  /** Memory for the packet with this number. It is the memory of the packet that the new packet replaces. */
   room(sequence: number, bytes: number): Buffer {
     const slot = sequence % RING_PACKETS;
     this.#slots[slot] = undefined;

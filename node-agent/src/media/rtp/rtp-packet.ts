@@ -40,7 +40,7 @@ export function writeRtpTimestamp(packet: Buffer, timestamp: number): void {
   packet.writeUInt32BE(timestamp, 4);
 }
 
-/** Whether sequence number `a` is newer than `b`, also when the numbers wrap. Source: RFC 1982 with 16 bits. */
+/** Whether sequence number `a` is newer than `b`, even when the numbers wrap. Source: RFC 1982 with 16 bits. */
 export function isNewerSequence(a: number, b: number): boolean {
   const distance = (a - b) & 0xffff;
   return distance !== 0 && distance < 0x8000;

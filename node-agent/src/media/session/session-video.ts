@@ -35,8 +35,8 @@ export interface SessionVideoOptions {
 /**
  * The encoded picture of one session: its pipeline, the watch over it, and its keyframes.
  *
- * new → (build) → built → (start) → running → disposed. A local session stays in the state new, in which every call is
- * allowed and has no effect. Owner: the media session.
+ * new → (build) → built → (start) → running → disposed. A local session stays in the state `new`, in which every call
+ * is allowed and has no effect. Owner: the media session.
  */
 export class SessionVideo {
   readonly #options: SessionVideoOptions;

@@ -17,8 +17,8 @@ import type { WarmEncoderMessage } from '../worker/worker-messages.ts';
  */
 const FRAMES = 4;
 /**
- * Time limit per frame. If it passes, nothing is reported, because the session itself reports an encoder that does not
- * work.
+ * Time limit per frame. If a frame exceeds this limit, nothing is reported, because the session itself reports an
+ * encoder that does not work.
  */
 const PULL_MS = 500;
 /**

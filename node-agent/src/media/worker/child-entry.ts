@@ -159,7 +159,7 @@ function linesOf(onLine: (line: string) => void): (chunk: Buffer) => void {
 }
 
 /**
- * Environment variables that a child may inherit: search paths, locale, time zone, and variables of node and the media
+ * Environment variables that a child may inherit: search paths, locale, time zone, and variables of Node and the media
  * libraries. The agent's own variables include credentials, so they are not passed to a process that changes to a
  * session's user.
  */

@@ -76,7 +76,7 @@ function fail(error: unknown): void {
 async function onMessage(message: ParentMessage): Promise<void> {
   switch (message.type) {
     case 'prepare': {
-      // Opened now, because the session's user may not open these files. Open descriptors stay usable.
+      // Opened now, because the session's user is not permitted to open these files. Open descriptors stay usable.
       const { files, problem } = openDeviceFiles(MAX_PADS);
       if (problem !== null) {
         send({ type: 'log', level: 'info', event: 'media.no_gamepads', fields: { why: problem } });

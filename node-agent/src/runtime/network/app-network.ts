@@ -287,7 +287,8 @@ export async function endNamespace(child: Child, clock: Clock): Promise<void> {
   let first: number[] = [];
   const kill = () => {
     if (!child.alive) return true;
-    // It is enough to wait for process 1: it is reaped only when its whole namespace is empty, and bwrap waits for it.
+    // It is enough to wait for process 1: it is reaped only when its whole namespace is empty, and bwrap waits for
+    // process 1.
     first = childrenOf(child.pid);
     for (const pid of first) sendSignal(pid, 'SIGKILL');
     if (first.length === 0) child.signal('SIGKILL');

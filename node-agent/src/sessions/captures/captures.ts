@@ -15,7 +15,7 @@ import type { TraceEvents } from '../reports/trace-events.ts';
 import { type Captured, failedResult, type PackedResult, packCapture } from './capture-result.ts';
 
 /**
- * Added to the time budget of a capture: time for packing, also after a burst that used the whole budget. Chosen, not
+ * Added to the time budget of a capture: time for packing, even after a burst that used the whole budget. Chosen, not
  * measured.
  */
 const SLACK_MS = 1_000;

@@ -55,7 +55,7 @@ describe('homes', () => {
       const ref = join(root, 'homes/alice-1/game-2');
       const user = { uid: 71_320, gid: 71_320, groups: [] };
       chmodSync(root, 0o711);
-      // Also if an earlier agent version has created the parent directories.
+      // The state that an earlier version of the agent left: the parent directories are open.
       mkdirSync(join(root, 'homes/alice-1'), { recursive: true });
       for (const way of ['homes', 'homes/alice-1']) chmodSync(join(root, way), 0o711);
       const groups = await openHome(join(root, 'homes'), ref, user);

@@ -179,8 +179,8 @@ async function giveHome(path: string, user: SessionUser): Promise<void> {
     // Changes the owner of files that belong to the former user or to an administrator, but not of hard links that an
     // app made to files of others.
     //
-    // chown(1) works with descriptors. A program that uses paths could follow a link that replaces a directory, because
-    // another session's process that entered the home while it was open to others may still be inside.
+    // chown(1) works with descriptors. A program that uses paths could follow a link that replaces a directory: a
+    // process of another session may have entered the home while it was open to others, and may still be in it.
     const child = await startChild(
       ['chown', '-R', '-P', '-h', `--from=:${gid}`, '--', `${user.uid}:${user.gid}`, path],
       { env: baseEnvironment(process.env), cwd: '/' },

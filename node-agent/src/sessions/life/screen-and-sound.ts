@@ -43,7 +43,7 @@ export class ScreenAndSound {
   /**
    * Starts display and sound in parallel. The window manager starts as soon as the display listens, so that it connects
    * before any app. Display and window manager are required; sound is not, because a session without sound is still
-   * useful. The display may not answer yet.
+   * useful. When the promise resolves, the display perhaps does not answer yet.
    * @param onDisplay called as soon as the display listens; open() waits for its result
    * @throws when display or window manager do not start, or onDisplay fails; then no process is left running
    */

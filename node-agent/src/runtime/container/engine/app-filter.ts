@@ -4,10 +4,10 @@ import { z } from 'zod';
  * Calls that podman 4.3 allows although apps do not need them. They are refused, as for apps without a container
  * (confinement/seccomp.ts).
  *
- * The display and sound servers of an app run outside of its container, but their sockets reveal them (SO_PEERPIDFD),
- * so with pidfd_getfd the app could copy their descriptors. Keys stay with a user id for three days, and 200 keys use
- * up the limit of the next session with this id. One app could use up the host's contexts of old asynchronous I/O.
- * openat2 passes a file's mode through memory, which a filter cannot read.
+ * The display and sound servers of an app run outside of its container, but their sockets reveal these processes
+ * (SO_PEERPIDFD), so with pidfd_getfd the app could copy the descriptors of the servers. Keys stay with a user id for
+ * three days, and 200 keys use up the limit of the next session with this id. One app could use up the host's contexts
+ * of old asynchronous I/O. openat2 passes a file's mode through memory, which a filter cannot read.
  */
 const CLOSED: ReadonlySet<string> = new Set([
   ...['add_key', 'request_key', 'keyctl', 'pidfd_getfd', 'openat2'],

@@ -10,7 +10,7 @@ const noteSchema = z.object({
   ref: z.string(),
   /** Home root when the note was written; "": the home is a volume. */
   root: z.string(),
-  /** Whether the control plane kept the home, but it could not be put back, because its path was taken. */
+  /** Whether the control plane kept the home, but the home could not be put back, because its path was taken. */
   kept: z.boolean().default(false),
 });
 
