@@ -70,8 +70,8 @@ export interface TestAppOptions {
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 /**
- * Builds the service on the given database, without listening sockets. Time stands still until `clock.advance`. Rate
- * limits per address are too high to be reached, unless `overrides` sets them.
+ * Builds the service on the given database, without listening sockets. The time does not advance until `clock.advance`
+ * is called. Rate limits per address are too high to be reached, unless `overrides` sets them.
  */
 export async function createTestApp(target: DatabaseTarget, options: TestAppOptions = {}): Promise<TestApp> {
   const dir = mkdtempSync(join(tmpdir(), 'footlight-app-'));

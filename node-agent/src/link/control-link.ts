@@ -87,7 +87,7 @@ export class NotEnrolledError extends Error {}
  * The socket between this agent process and the control plane.
  *
  * States: dialing → registering (register sent) → reporting (registered, capacity pending) → ready; each of these
- * states can end in waiting, which is followed by dialing. Only stop() ends this cycle. Reliable reports are kept while
+ * states can end in waiting, and waiting ends in dialing. Only stop() ends this cycle. Reliable reports are kept while
  * the link is down and sent again in order after the next capacity. A lost connection does not end a session.
  *
  * Reports, samples and events are sent in this order of priority, at a pace below the control plane's limit. Other

@@ -157,8 +157,8 @@ describe.each([
     },
   );
 
-  // A descriptor that is passed to another session would keep memory in use, and would count for the user id, after the
-  // session's end.
+  // After the session's end, a descriptor that was passed to another session would still keep memory in use, and would
+  // still count for the user id.
   test
     .skipIf(!isRoot || !isolated)
     .each(['in any directory', 'in its home, though both belong to one person'])(

@@ -2,7 +2,7 @@
 
 const MASK = '[masked]';
 
-/** A name that stands before a secret: `api_key=…`, `"password":"…"`, `Authorization: …`. */
+/** A name that precedes a secret: `api_key=…`, `"password":"…"`, `Authorization: …`. */
 const NAMED =
   /((?:pass(?:word|wd|phrase)?|pwd|secret|token|credential|api[-_]?key|access[-_]?key|private[-_]?key|auth(?:orization)?|cookie|ice-pwd|ice-ufrag)[\w-]{0,32}["']?\s{0,4}[=:]\s{0,4}["']?(?:(?:bearer|basic|enroll)\s{1,4})?)([^\s"',;&]{1,4096})/gi;
 /** Credentials in HTTP headers and in URLs. */

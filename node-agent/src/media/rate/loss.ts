@@ -5,7 +5,7 @@
  * one burst would be counted several times. So losses are computed once a second, from the totals.
  */
 
-/** Length of the window: 60 frames at 60 fps are enough for a share, and the reaction follows within two seconds. */
+/** Length of the window: 60 frames at 60 fps are enough for a share, and rate control reacts within two seconds. */
 const WINDOW_MS = 1_000;
 
 export interface LossTotals {

@@ -37,7 +37,9 @@ export interface ContainerHost {
   /** Network of apps that do not select one. */
   network: 'none' | 'bridge' | 'host';
   ociRuntime: string | null;
-  /** Limits of the host that containers get instead of the engine's limits; null: containers get the engine's. */
+  /**
+   * Limits of the host that containers get instead of the engine's limits; null: containers get the engine's limits.
+   */
   ulimits: readonly { Name: string; Soft: number; Hard: number }[] | null;
   /** Whether an init program is installed, which forwards signals and reaps orphaned processes. */
   hasInit: boolean;

@@ -303,8 +303,8 @@ export class SessionWorker {
   }
 
   /**
-   * When the display is lost, Xlib ends its process. Then the display is the cause, and its own exit follows within a
-   * moment.
+   * When the display is lost, Xlib ends its process. Then the display is the cause, and the display server exits within
+   * a moment.
    */
   async #exited({ code, signal }: WorkerExit): Promise<void> {
     if (this.#isEnding) return;
