@@ -51,7 +51,9 @@ type Told = Pick<ImageState, 'state' | 'progress_pct' | 'bytes' | 'error'>;
  * Manages the catalog's images on this host: it pulls, builds and removes them on the control plane's commands, one at
  * a time, and reports the progress.
  *
- *   absent → pulling | building → ready | failed; a removal leads to `absent`, or to `failed` while a container uses the image
+ *   absent → pulling | building → ready | failed
+ *
+ * A removal leads to `absent`, or to `failed` while a container uses the image.
  */
 export class HostImages {
   readonly #deps: HostImagesDeps;

@@ -17,8 +17,8 @@ export class UidPool {
   }
 
   /**
-   * @param preferred uid that owns the session's home; with it, the owner of the files need not be changed. null: no
-   * preference
+   * @param preferred uid that owns the session's home; if the session gets this uid, the owner of the files does not
+   * have to be changed. null: no preference
    * @returns null when all uids are in use
    */
   take(preferred: number | null): number | null {

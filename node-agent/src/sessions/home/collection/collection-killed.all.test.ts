@@ -26,7 +26,10 @@ import { ControlModel } from './testing/control-model.ts';
 const PROGRAM = resolve(import.meta.dirname, '../../../../dist/testing/collect-process.js');
 const USER = process.getuid?.() === 0 ? { uid: 71_361, gid: 71_361, groups: [] } : null;
 
-/** Number of files in the home whose removal is killed. They are hard links to one file; ext4 allows 65,000 links. */
+/**
+ * Number of files in the home. The program that removes them is killed. The files are hard links to one file; ext4
+ * allows 65,000 links.
+ */
 const FILES = 60_000;
 
 let server: Server;
