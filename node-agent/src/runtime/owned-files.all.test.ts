@@ -208,7 +208,7 @@ describe.runIf(root)('beside an app that moves directories away from the search'
 
 describe.runIf(root)('an app that leaves many files', () => {
   const FILES = 20_000;
-  /** Longest time without an answer of the agent's health page that the tests accept. */
+  /** The tests accept at most this time without an answer of the agent's health page. */
   const SILENCE_MS = 1_000;
 
   test('in world-writable directories: they are removed with its user, and this process is not blocked', async () => {

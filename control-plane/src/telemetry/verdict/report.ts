@@ -74,7 +74,9 @@ export function reportOf(
   };
 }
 
-/** Time from the moment when the session first ran to its end; for a live session, to the end of the window. */
+/**
+ * Time between the start of the state `running` and the session's end; for a live session, until the end of the window.
+ */
 function playedMsOf({ startedAtMs, endedAtMs, window }: VerdictFacts): number | null {
   return startedAtMs === null ? null : Math.max(0, (endedAtMs ?? window.to_ms) - startedAtMs);
 }

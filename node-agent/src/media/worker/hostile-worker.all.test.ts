@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { BUILT_ENTRIES_VARIABLE } from './child-entry.ts';
 import { createMediaWorkerPool, type MediaWorkerPool, type WorkerExit } from './worker-pool.ts';
 
-/** Longest time without an answer of the agent's health page that the tests accept. */
+/** The tests accept at most this time without an answer of the agent's health page. */
 const SILENCE_MS = 1_000;
 const MIB = 1024 ** 2;
 

@@ -131,8 +131,8 @@ function pastaLine(): string[] {
 }
 
 /**
- * Path in the room (see openRoom) at which the room's network namespace is mounted, because `pasta` has no right to
- * read the namespace from /proc.
+ * Path in the room (a set of namespaces, see openRoom) at which the room's network namespace is mounted, because
+ * `pasta` has no right to read the namespace from /proc.
  */
 const NETWORK_PATH = '/tmp/network';
 /** `pasta` writes its process id to this file when the network is ready. */

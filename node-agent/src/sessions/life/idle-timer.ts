@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '@footlight/platform';
 
 /**
- * Ends a session that has no viewers. Fires after idleMs without a viewer, counted from the begin of the state
+ * Ends a session that has no viewers. Fires after idleMs without a viewer, counted from the start of the state
  * `running` or from the last disconnect. The timer is stopped while the control plane is down, because a viewer could
  * not reconnect, and starts again from zero afterwards.
  *
