@@ -12,9 +12,9 @@ import { type Stack, startStack } from '../../src/stack/stack.ts';
 const images = path.resolve(import.meta.dirname, '../../../test-results');
 const SAYS = {
   slow: 'The server takes long to answer. This page waits.',
-  errors: 'The server has a problem. This page tries again by itself.',
+  errors: 'The server has a problem. This page tries again automatically.',
   silent: 'The server takes long to answer. This page waits.',
-  gone: 'The server cannot be reached. This page tries again by itself.',
+  gone: 'The server cannot be reached. This page tries again automatically.',
 } as const;
 const FAULTS = ['slow', 'errors', 'silent', 'gone'] as const;
 

@@ -150,7 +150,7 @@ describe.runIf(process.getuid?.() === 0)('files of a session', () => {
     expect(readFileSync(got).equals(readFileSync(path.join(own, 'large.bin')))).toBe(true);
     // The dialog stays open for the next file.
     await dialog.getByRole('button', { name: 'Delete large.bin', exact: true }).click();
-    await dialog.getByRole('button', { name: 'Delete large.bin for good' }).click();
+    await dialog.getByRole('button', { name: 'Delete large.bin permanently' }).click();
     await eventually(
       'it is gone',
       PATIENCE_MS,

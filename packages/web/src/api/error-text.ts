@@ -43,11 +43,14 @@ type ToldByServer =
 const BY_CODE: Readonly<Record<Exclude<ErrorCode, ToldByServer> | 'network', Texts>> = {
   network: [
     msg('The server cannot be reached'),
-    msg('Nothing was changed. Check your connection; this page tries again by itself.'),
+    msg('Nothing was changed. Check your connection; this page tries again automatically.'),
   ],
   unauthorized: [msg('You are signed out'), msg('Sign in again to go on.')],
   invalid_credentials: [msg('Email or password is wrong'), msg('Check both and try again.')],
-  forbidden: [msg('You may not do this'), msg('Ask an administrator if you think you should.')],
+  forbidden: [
+    msg('You are not allowed to do this'),
+    msg('If you think that you need access, ask an administrator.'),
+  ],
   registration_closed: [
     msg('Registration is closed here'),
     msg('Ask the person who runs this instance for an account.'),
@@ -106,9 +109,12 @@ const BY_CODE: Readonly<Record<Exclude<ErrorCode, ToldByServer> | 'network', Tex
   ],
   agent_not_connected: [
     msg('The machine is not connected'),
-    msg('It reconnects by itself when it can. Try again shortly.'),
+    msg('It reconnects automatically when it can. Try again shortly.'),
   ],
-  restart_required: [msg('The host still runs sessions'), msg('Confirm that they may end, then try again.')],
+  restart_required: [
+    msg('The host still runs sessions'),
+    msg('Confirm that these sessions end, then try again.'),
+  ],
   rate_limited: [msg('Too many attempts'), msg('Wait a moment, then try again.')],
   client_too_old: [msg('This page is out of date'), msg('Reload it to get the current version.')],
   https_required: [msg('This needs the secure address'), msg('Open the page with https.')],
@@ -121,7 +127,10 @@ const BY_CODE: Readonly<Record<Exclude<ErrorCode, ToldByServer> | 'network', Tex
 const BY_STATUS: Readonly<Record<number, Texts>> = {
   400: [msg('That was not accepted'), msg('Nothing was changed. Check what you entered.')],
   401: [msg('You are signed out'), msg('Sign in again to go on.')],
-  403: [msg('You may not do this'), msg('Ask an administrator if you think you should.')],
+  403: [
+    msg('You are not allowed to do this'),
+    msg('If you think that you need access, ask an administrator.'),
+  ],
   404: [msg('It is not here any more'), msg('It may have been removed meanwhile. Go back and look again.')],
   409: [msg('This does not fit the current state'), msg('Nothing was changed. Look again and retry.')],
   413: [msg('That is too large'), msg('Nothing was changed. Try a smaller one.')],
@@ -175,7 +184,7 @@ export function errorText(error: unknown): ErrorText {
   }
   return {
     title: t('The server had a problem'),
-    advice: t('Running apps are not affected. Try again; if it stays, tell an administrator.'),
+    advice: t('Running apps are not affected. Try again; if the problem remains, tell an administrator.'),
     code: quoted,
   };
 }

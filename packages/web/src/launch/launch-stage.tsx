@@ -77,7 +77,7 @@ export function LaunchStage(props: {
           </>
         )}
         {props.onShow !== undefined && (
-          <p role="status">{t('The app has drawn one plain colour so far. It may be still starting.')}</p>
+          <p role="status">{t('The app has drawn one plain colour so far. It may still be starting.')}</p>
         )}
         <div className={styles.stageAct}>
           {props.onShow !== undefined && (

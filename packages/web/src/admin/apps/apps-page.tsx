@@ -70,8 +70,8 @@ export function AppsPage() {
       {none ? (
         q === '' ? (
           <EmptyState icon={IconAppWindow} title="No apps yet" action={add}>
-            An app is a program of your hosts or a container image. Its settings also define its picture and
-            its encode slots.
+            An app is a program on your hosts or a container image. Its settings also define the size, frame
+            rate and bitrate of its video, and its encode slots.
           </EmptyState>
         ) : (
           <EmptyState icon={IconSearch} title="Nothing by that name">

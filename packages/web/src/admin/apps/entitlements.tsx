@@ -65,7 +65,7 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
       {grant.isError && !picking && <Problem error={grant.error} />}
       {items?.length === 0 ? (
         <EmptyState icon={IconUsers} title="Nobody may use it yet">
-          Until you give it to everybody or to single people, nobody has it in the library, not even
+          Until you give it to everybody or to individual people, nobody has it in the library, not even
           administrators.
         </EmptyState>
       ) : (

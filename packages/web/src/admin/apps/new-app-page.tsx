@@ -68,7 +68,7 @@ export function NewAppPage() {
       >
         <NativeSelect
           label="Who gets it"
-          description="You can change this later. Give an app with a shell to single people only."
+          description="You can change this later. Give an app with a shell to individual people only."
           data={AUDIENCES}
           value={audience}
           onChange={(event) => setAudience(event.currentTarget.value as Audience)}

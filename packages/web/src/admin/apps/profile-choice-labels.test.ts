@@ -14,7 +14,9 @@ describe('the ways to a launch profile', () => {
     expect(inherit('a', true)).toBe(
       'The default of the instance, now Couch, unless the person chose a launch profile.',
     );
-    expect(inherit('a', false)).toBe('The default of the instance, now Couch. People may not choose here.');
+    expect(inherit('a', false)).toBe(
+      'The default of the instance, now Couch. This instance does not let people choose.',
+    );
     expect(inherit(null, true)).toContain('the numbers below apply');
   });
 });

@@ -16,14 +16,14 @@ export function policyChoices(
       label: 'Inherit',
       description: instance.user_overrides_allowed
         ? `${inherited}, unless the person chose a launch profile.`
-        : `${inherited}. People may not choose here.`,
+        : `${inherited}. This instance does not let people choose.`,
     },
     {
       value: 'prefer',
       label: 'Prefer its own',
       description: instance.user_overrides_allowed
         ? 'The app’s own, unless the person chose a launch profile.'
-        : 'The app’s own. People may not choose here.',
+        : 'The app’s own. This instance does not let people choose.',
     },
     { value: 'force', label: 'Force its own', description: 'Always the app’s own.' },
   ];

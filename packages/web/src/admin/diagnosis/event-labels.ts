@@ -10,7 +10,7 @@ type Payload = TraceEvent['payload'];
 
 const WORDS: Readonly<Record<AgentEventType | BrowserEventType, string>> = {
   'session.effective_media': 'Settings of the stream',
-  'caps.negotiated': 'Format of the picture agreed',
+  'caps.negotiated': 'Picture format negotiated',
   'sdp.answer_applied': 'Answer of the viewer applied',
   'encoder.stall': 'Encoder stalled',
   'host.xid': 'Xid error of the GPU driver',

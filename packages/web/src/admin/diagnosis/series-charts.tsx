@@ -49,7 +49,8 @@ export function SeriesCharts(props: {
   if (drawn.length === 0) {
     return (
       <EmptyState icon={IconChartLine} title="Nothing was measured in this window">
-        Host and viewer report while a session is watched. Samples of an ended session are kept for a day.
+        The host and the viewer’s browser send samples while somebody watches the session. Samples of an ended
+        session are kept for a day.
       </EmptyState>
     );
   }

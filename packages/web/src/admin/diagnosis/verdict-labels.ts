@@ -45,7 +45,7 @@ const TEXTS: Readonly<Record<VerdictName, VerdictText>> = {
     tone: 'warning',
     title: 'Probably the viewer’s device',
     remedy:
-      'Close other programs and tabs there, decode in hardware, choose another codec, or a frame rate that divides the refresh rate of the display.',
+      'Close other programs and tabs there, decode in hardware, or choose another codec or a frame rate that divides the refresh rate of the display.',
   },
   indeterminate_client_hidden: {
     tone: 'info',

@@ -121,7 +121,7 @@ function Fields(props: {
       <div className={pageStyles.stack}>
         <p className={pageStyles.dim}>
           Values set here override the environment of the agent. Settings apply to sessions that start later;
-          those marked “Restart” restart the agent.
+          settings marked “Restart” restart the agent.
         </p>
         {groupSettings(catalog).map((group) => {
           const set = group.settings.filter((setting) => isSet(setting, settings, draft)).length;

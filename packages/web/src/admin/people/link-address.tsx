@@ -9,7 +9,7 @@ export function LinkAddress({ source, url }: { source: LinkSource; url: string }
   const host = new URL(url).host;
   return (
     <p className={styles.dim}>
-      {source === 'configured' && `It has the address ${host}, which PUBLIC_BASE_URL of the server names.`}
+      {source === 'configured' && `It has the address ${host}, the server’s PUBLIC_BASE_URL.`}
       {source === 'request' &&
         `It has the address ${host}, at which you opened this page. If other people use another address, set PUBLIC_BASE_URL on the server.`}
       {source === 'machine' &&

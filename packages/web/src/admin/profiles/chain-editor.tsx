@@ -54,8 +54,8 @@ export function ChainEditor(props: {
           Chain
         </Input.Label>
         <Input.Description>
-          Best rung first. A launch takes the first that host and device support, or the last H.264 rung if
-          none fits.
+          Best rung first. A launch takes the first rung that both the host and the device support, or the
+          last H.264 rung if none fits.
         </Input.Description>
       </div>
       {value.length > 0 && (

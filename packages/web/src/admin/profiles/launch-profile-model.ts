@@ -58,7 +58,7 @@ export const launchProfileRules = {
   id: textRule(bounds.id, ID_MESSAGES),
   display_name: textRule(bounds.display_name, { blank: 'Give it a name' }),
   sort_order: numberRule(bounds.sort_order),
-  rungs: (value: string[]) => (value.length === 0 ? 'Add at least one rung, one of them H.264' : null),
+  rungs: (value: string[]) => (value.length === 0 ? 'Add at least one H.264 rung' : null),
 };
 
 /** The effects of the deletion of a launch profile, or the reason why it is refused, in numbers. Pure. */

@@ -57,7 +57,7 @@ export function SessionRecordings({ session }: { session: Session }) {
           Save the last minute
         </Button>
         <span className={pages.dim}>
-          Its host stores it for a day. A failure, a note or a bad verdict saves it automatically.
+          The host stores a recording for a day. A failure, a note or a bad verdict saves one automatically.
         </span>
       </div>
       {keep.isError && <Problem error={keep.error} />}

@@ -81,7 +81,7 @@ const FAILURES: Readonly<Record<FailureCode, Texts>> = {
 type EndReason = Exclude<(typeof END_REASONS)[number], FailureCode | 'failed'>;
 
 const ENDS: Readonly<Record<EndReason, Texts>> = {
-  user_requested: ['The person who used it ended it.', ''],
+  user_requested: ['It was ended by the person who used it.', ''],
   admin: ['An administrator ended it.', ''],
   device_revoked: ['The device from which it was launched was signed out.', ''],
   account_disabled: ['Its account was disabled.', ''],
@@ -159,7 +159,7 @@ function liveStory(session: Told, nowMs: number): Story {
   const sick = healthLabel(session);
   if (session.state !== 'running') {
     const sentence = {
-      pending: 'It waits for a place.',
+      pending: 'It waits until a host is chosen.',
       assigned: 'Its host has been asked to start it.',
       starting: 'It starts.',
       stopping: 'It is being stopped.',

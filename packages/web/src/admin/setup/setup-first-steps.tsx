@@ -114,7 +114,7 @@ export function FirstAppStep() {
   if (apps.data.items.length === 0) {
     return (
       <EmptyState icon={IconAppWindow} title="No apps yet" action={add}>
-        An app is a program of your hosts or a container image. Add one now, or later on the apps page.
+        An app is a program on your hosts or a container image. Add one now, or later on the apps page.
       </EmptyState>
     );
   }

@@ -4,14 +4,15 @@ import type { Table } from '../translate.ts';
 export const errors: Table = {
   'Technical details': 'Technische Einzelheiten',
   'The server cannot be reached': 'Der Server ist nicht erreichbar',
-  'Nothing was changed. Check your connection; this page tries again by itself.':
+  'Nothing was changed. Check your connection; this page tries again automatically.':
     'Nichts wurde geändert. Prüfe deine Verbindung; diese Seite versucht es von selbst noch einmal.',
   'You are signed out': 'Du bist abgemeldet',
   'Sign in again to go on.': 'Melde dich wieder an, um weiterzumachen.',
   'Email or password is wrong': 'E-Mail oder Passwort ist falsch',
   'Check both and try again.': 'Prüfe beides und versuche es noch einmal.',
-  'You may not do this': 'Das darfst du nicht',
-  'Ask an administrator if you think you should.': 'Frage einen Administrator, wenn du es dürfen solltest.',
+  'You are not allowed to do this': 'Das darfst du nicht',
+  'If you think that you need access, ask an administrator.':
+    'Wenn du meinst, dass du Zugriff brauchst, frage einen Administrator.',
   'Registration is closed here': 'Die Registrierung ist hier geschlossen',
   'Ask the person who runs this instance for an account.':
     'Bitte die Person, die diese Instanz betreibt, um ein Konto.',
@@ -51,11 +52,11 @@ export const errors: Table = {
   'A place becomes free when somebody ends a session. Try again in a moment.':
     'Ein Platz wird frei, sobald jemand eine Sitzung beendet. Versuche es gleich noch einmal.',
   'The machine is not connected': 'Der Rechner ist nicht verbunden',
-  'It reconnects by itself when it can. Try again shortly.':
+  'It reconnects automatically when it can. Try again shortly.':
     'Er verbindet sich von selbst wieder. Versuche es bald noch einmal.',
   'The host still runs sessions': 'Auf dem Host laufen noch Sitzungen',
-  'Confirm that they may end, then try again.':
-    'Bestätige, dass sie enden dürfen, dann versuche es noch einmal.',
+  'Confirm that these sessions end, then try again.':
+    'Bestätige, dass diese Sitzungen enden, dann versuche es noch einmal.',
   'Too many attempts': 'Zu viele Versuche',
   'Wait a moment, then try again.': 'Warte kurz, dann versuche es noch einmal.',
   'This page is out of date': 'Diese Seite ist veraltet',
@@ -76,7 +77,7 @@ export const errors: Table = {
   'Your apps keep running. Reload the page; if it happens again, tell an administrator.':
     'Deine Apps laufen weiter. Lade die Seite neu; passiert es wieder, sag es einem Administrator.',
   'The server had a problem': 'Der Server hatte ein Problem',
-  'Running apps are not affected. Try again; if it stays, tell an administrator.':
+  'Running apps are not affected. Try again; if the problem remains, tell an administrator.':
     'Laufende Apps sind nicht betroffen. Versuche es noch einmal; bleibt es so, sag es einem Administrator.',
   'Try again in {n} seconds.': {
     one: 'Versuche es in {n} Sekunde noch einmal.',

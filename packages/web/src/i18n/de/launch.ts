@@ -15,7 +15,7 @@ export const launch: Table = {
   'Waiting for the app to draw': 'Warten, bis die App etwas zeigt',
   'Connecting to the picture': 'Mit dem Bild verbinden',
   'usually {time}': 'meist {time}',
-  'The app has drawn one plain colour so far. It may be still starting.':
+  'The app has drawn one plain colour so far. It may still be starting.':
     'Die App zeigt bisher nur eine Farbe. Vielleicht startet sie noch.',
   'Show it': 'Zeigen',
 };

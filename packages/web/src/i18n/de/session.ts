@@ -4,9 +4,9 @@ import type { Table } from '../translate.ts';
 export const session: Table = {
   'The server takes long to answer. This page waits.':
     'Der Server braucht lange für eine Antwort. Diese Seite wartet.',
-  'The server has a problem. This page tries again by itself.':
+  'The server has a problem. This page tries again automatically.':
     'Der Server hat ein Problem. Diese Seite versucht es von selbst noch einmal.',
-  'The server cannot be reached. This page tries again by itself.':
+  'The server cannot be reached. This page tries again automatically.':
     'Der Server ist nicht erreichbar. Diese Seite versucht es von selbst noch einmal.',
   'The machine of this app does not have your keyboard layout. Keys may type other characters.':
     'Der Rechner dieser App hat deine Tastaturbelegung nicht. Tasten können andere Zeichen schreiben.',
@@ -28,7 +28,7 @@ export const session: Table = {
     one: 'Nächster Versuch in {n} Sekunde.',
     other: 'Nächster Versuch in {n} Sekunden.',
   },
-  'Reconnecting by itself.': 'Die Verbindung kommt von selbst zurück.',
+  'Reconnecting automatically.': 'Die Verbindung kommt von selbst zurück.',
   'The app keeps running.': 'Die App läuft weiter.',
   'The app stays open for {time}.': 'Die App bleibt noch {time} offen.',
   Excellent: 'Sehr gut',
@@ -144,7 +144,7 @@ export const session: Table = {
   'Your keyboard': 'Deine Tastatur',
   'As detected: {name}': 'Wie erkannt: {name}',
   'As detected': 'Wie erkannt',
-  'Choose the layout that is printed on your keys, so that the app gets these characters. This device remembers your choice. It changes nothing in games that read the place of a key.':
+  'Choose the layout that is printed on your keys, so that the app gets these characters. This device remembers your choice. It changes nothing in games that read the position of a key instead of its character.':
     'Wähle die Belegung, die auf deinen Tasten steht; dann bekommt die App diese Zeichen. Dieses Gerät merkt sich deine Wahl. Für Spiele, die den Ort einer Taste lesen, ändert sie nichts.',
   'Type into the app': 'In die App schreiben',
   'Type it': 'Schreiben',
@@ -159,7 +159,7 @@ export const session: Table = {
   Home: 'Eigener Ordner',
   'Nothing is in this folder.': 'In diesem Ordner ist nichts.',
   'Download {file}': '{file} herunterladen',
-  'Delete {file} for good': '{file} endgültig löschen',
+  'Delete {file} permanently': '{file} endgültig löschen',
   'Delete {file}': '{file} löschen',
   Delete: 'Löschen',
   'There is more here than can be shown.': 'Hier liegt mehr, als gezeigt werden kann.',

@@ -38,7 +38,7 @@ test('a file is deleted in the shown folder, after a second press', async () => 
   await press('Saves');
   await press('Delete one');
   expect(deleted).toEqual([]);
-  await press('Delete one for good');
+  await press('Delete one permanently');
   expect(deleted).toEqual(['Saves/one']);
 });
 

@@ -112,7 +112,7 @@ export default function FilesDialog(props: { onClose: () => void; files: FileTra
                 size="xs"
                 aria-label={
                   asked === entry.name
-                    ? t('Delete {file} for good', { file: entry.name })
+                    ? t('Delete {file} permanently', { file: entry.name })
                     : t('Delete {file}', { file: entry.name })
                 }
                 {...(asked === entry.name ? { color: 'danger', variant: 'filled' } : {})}

@@ -70,7 +70,7 @@ export default function KeyboardDialog(props: {
           </select>
           <small id={noteId}>
             {t(
-              'Choose the layout that is printed on your keys, so that the app gets these characters. This device remembers your choice. It changes nothing in games that read the place of a key.',
+              'Choose the layout that is printed on your keys, so that the app gets these characters. This device remembers your choice. It changes nothing in games that read the position of a key instead of its character.',
             )}
           </small>
         </label>

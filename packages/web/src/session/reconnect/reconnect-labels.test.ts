@@ -6,12 +6,12 @@ describe('the message about a lost picture', () => {
     [
       'network',
       { awayMs: 7_400, nextMs: null, endsMs: null },
-      'No network for 7 seconds. Reconnecting by itself. The app keeps running.',
+      'No network for 7 seconds. Reconnecting automatically. The app keeps running.',
     ],
     [
       'media',
       { awayMs: 0, nextMs: null, endsMs: null },
-      'No picture for 1 second. Reconnecting by itself. The app keeps running.',
+      'No picture for 1 second. Reconnecting automatically. The app keeps running.',
     ],
     [
       'signaling',
@@ -21,7 +21,7 @@ describe('the message about a lost picture', () => {
     [
       'signaling',
       { awayMs: 12_000, nextMs: -40, endsMs: -1 },
-      'No picture for 12 seconds. Reconnecting by itself. The app stays open for 0 s.',
+      'No picture for 12 seconds. Reconnecting automatically. The app stays open for 0 s.',
     ],
   ] as const)('%s, %j', (why, times, label) => {
     expect(reconnectLabel({ why }, times).join(' ')).toBe(label);

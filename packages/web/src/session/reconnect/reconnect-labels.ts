@@ -27,7 +27,7 @@ export function reconnectLabel({ why }: Pick<Reconnecting, 'why'>, times: Reconn
       : plural(seconds, 'No picture for {n} second.', 'No picture for {n} seconds.'),
     next > 0
       ? plural(next, 'Next attempt in {n} second.', 'Next attempt in {n} seconds.')
-      : t('Reconnecting by itself.'),
+      : t('Reconnecting automatically.'),
     times.endsMs === null
       ? t('The app keeps running.')
       : t('The app stays open for {time}.', { time: durationLabel(Math.max(0, times.endsMs)) }),

@@ -183,7 +183,7 @@ describe('a capture', () => {
       'A capture of this session is under way.',
     ],
     [501, 'capture_unsupported', '', 'The agent of this host is too old to capture.'],
-    [503, 'agent_not_connected', '', 'It reconnects by itself when it can. Try again shortly.'],
+    [503, 'agent_not_connected', '', 'It reconnects automatically when it can. Try again shortly.'],
   ])('refused with %i %s shows the reason', async (status, code, message, label) => {
     arm = () => refusal(status, code, message);
     open();
