@@ -143,7 +143,7 @@ export function preloadFirstPage(): Plugin {
   };
 }
 
-/** Whether a file starts with the player. Other packages import the player only by this index. */
+/** Whether a module is the player's index. Other packages import the player only through its index. */
 export function isPlayer(id: string | null): boolean {
   return id?.endsWith('/stream-client/src/index.ts') ?? false;
 }

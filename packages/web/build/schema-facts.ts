@@ -4,9 +4,9 @@ import { type Plugin, runnerImport } from 'vite';
 const READERS = /\/src\/(api\/operation-table|admin\/frame\/(admin-operation-table|body-bounds))\.ts$/;
 
 /**
- * Replaces the modules that read the schemas by their results. The browser needs only the method and path of an
- * operation and the bounds of some fields. The schemas and their library would take a quarter of the user area's size
- * limit.
+ * Replaces each module that reads the schemas with the facts that it reads. The browser needs only the method and path
+ * of an operation and the bounds of some fields. The schemas and their library would take a quarter of the user area's
+ * size limit.
  */
 export function schemaFacts(): Plugin {
   return {

@@ -41,8 +41,8 @@ export interface PadHooks {
  * Sends gamepads with the standard mapping, and one pad that the page draws, to the session: announces them, polls them
  * while connected, and plays rumble.
  *
- * A pad is absent → announced (with an index of the session) → absent. A pad beyond the session's limit is read only
- * for the page's menu. Owns two listeners, and a poll (POLL_MS) while a pad exists; dispose() frees them. The session
+ * A pad is absent → announced (with an index of the session) → absent. A pad beyond the session's limit can only open
+ * the page's menu. Owns two listeners, and a poll (POLL_MS) while a pad exists; dispose() frees them. The session
  * removes the devices itself.
  */
 export class Gamepads {

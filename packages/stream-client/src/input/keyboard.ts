@@ -215,7 +215,8 @@ export class Keyboard {
   }
 
   #onBeforeInput(event: InputEvent): void {
-    // Handles only text of touch keyboards: a composition runs in the field, and other input was handled as keys.
+    // Handles only text of touch keyboards: the field itself handles a composition, and other input was handled as
+    // keys.
     if (isPageControl(event) || event.isComposing || event.inputType.startsWith('insertComposition')) return;
     event.preventDefault();
     if (!this.#hooks.isEnabled()) return;

@@ -16,7 +16,7 @@ const MIME: readonly (readonly [string, Codec])[] = [
  */
 let pageClientId: string | null = null;
 
-/** Codecs that this browser decodes, in the product's order; only h264 if the browser does not report codecs. */
+/** Codecs that this browser decodes, in the order of MIME; only h264 if the browser does not report codecs. */
 export function decodableCodecs(): Codec[] {
   const capabilities =
     typeof RTCRtpReceiver === 'undefined' ? null : RTCRtpReceiver.getCapabilities?.('video');

@@ -24,8 +24,8 @@ const MISSED_SHARE = 0.1;
  */
 const SHOWN_SHARE = 0.75;
 /**
- * Above this share of lost packets, missing and late frames are a fault of the network. The quality is then at most
- * `good`.
+ * If the share of lost packets is above this value, missing and late frames are a fault of the network. The quality is
+ * then at most `good`.
  */
 const LOSS_EXPLAINS = 0.005;
 /**

@@ -46,7 +46,7 @@ describe('the quality word', () => {
     // Encoding on a shared processor: its effects, few frames and old pictures, are not reported as the cause.
     [60, { capture_ms: 2_190, encode_ms: 10 }, 'poor', { kind: 'host_wait', ms: 2_200 }],
     [60, { capture_ms: 20, encode_ms: 50 }, 'good', { kind: 'host_wait', ms: 70 }],
-    // The host takes no longer than it may at this frame rate.
+    // The host does not exceed its time limit at this frame rate.
     [15, { capture_ms: 30, encode_ms: 60 }, 'excellent', null],
   ] as const)('a host at %s frames a second, with %o', (targetFps, delay, word, cause) => {
     const late = word === 'poor' ? { fps: 20, glass_to_glass_ms: 2_300 } : { fps: targetFps };

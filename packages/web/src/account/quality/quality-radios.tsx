@@ -19,7 +19,7 @@ export function QualityRadios(props: {
   choices: QualityChoices;
   /** id of the choice */
   chosen: string;
-  /** whether the person may not choose */
+  /** whether the person is not allowed to choose */
   decided?: boolean;
   onPick: (id: string) => void;
   group?: Ref<HTMLDivElement>;

@@ -79,7 +79,7 @@ export function formOf(app: AdminApp): AppForm {
 /**
  * The body of a create or change. Keys of the runtime spec without a field in the form stay unchanged.
  * @param former the app's stored spec; undefined: a new app
- * @param derived the app is a tile, which runs with its parent's values and may not have its own
+ * @param derived the app is a tile, which runs with its parent's values and cannot have its own
  */
 export function bodyOf(
   form: AppForm,

@@ -210,7 +210,7 @@ export function trueSpans(points: readonly SeriesPoint[]): Span[] {
   return spans;
 }
 
-/** Rows of a table. Each row has the mean of every line in one of equal parts of the window. */
+/** Rows of a table. The window is divided into equal parts, and each row has the mean of every line in one part. */
 export function tableOf(
   lines: readonly Line[],
   series: SeriesByName,

@@ -3,7 +3,7 @@ import { countLabel } from '../frame/quantity-labels.ts';
 
 /** Who may use a launcher, according to its grants. */
 export interface Access {
-  /** The current choice; some: only single accounts may use the launcher. */
+  /** The current choice; some: only individual accounts may use the launcher. */
   mode: 'all' | 'user' | 'none' | 'some';
   /** The grant for everybody; null: no such grant exists. */
   everybodyId: string | null;

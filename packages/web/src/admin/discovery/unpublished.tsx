@@ -25,7 +25,7 @@ const COLUMNS: readonly Column[] = [
 const REFRESH_MS = 5_000;
 
 /**
- * Titles in homes that people do not see, with the reason for each.
+ * Titles that were found in homes but that people do not see, with the reason for each.
  * @param props.apps all apps, to find the disabled tile of a title
  */
 export function Unpublished({ app, apps }: { app: AdminApp; apps: readonly AdminApp[] }) {

@@ -31,7 +31,7 @@ const PipelineDrawing = lazy(() =>
 
 const POLL_MS = 1_000;
 /**
- * The host ends a capture after 11 s. If a capture has no result after this time, the host has probably lost its
+ * The host ends a capture after 11 s. If a capture has no result after LIMIT_MS, the host has probably lost its
  * connection, and the capture is shown as lost.
  */
 const LIMIT_MS = 30_000;

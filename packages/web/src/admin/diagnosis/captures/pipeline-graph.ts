@@ -121,7 +121,7 @@ function elementOf(cluster: Cluster | null): Cluster | null {
 const splitAt = (text: string, at: number): [string, string] =>
   at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at)];
 
-/** The caps of a link. If both ends have caps, those at the end of the link. */
+/** The caps of a link. If both ends of the link have caps, those of the receiving end. */
 function capsOf(attributes: string): string[] {
   const told = [...attributes.matchAll(CAPS)]
     .map((match) => match[1] ?? '')
