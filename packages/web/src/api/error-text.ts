@@ -2,7 +2,7 @@ import type { ErrorCode } from '@footlight/protocol/rest';
 import { msg, plural, t } from '../i18n/translate.ts';
 import { ApiFailure } from './client.ts';
 
-/** An error in words: the event, an advice, and a code to quote. */
+/** An error in words: the event, advice, and a code to quote. */
 export interface ErrorText {
   title: string;
   advice: string;

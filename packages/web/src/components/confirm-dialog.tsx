@@ -6,8 +6,8 @@ import { Dialog } from './dialog.tsx';
 import { Problem } from './problem.tsx';
 
 /**
- * Asks for confirmation before an action that ends or deletes something. Title and button name the object and the
- * number. The focus starts on Cancel, so that an accidental Enter does no harm.
+ * Asks for confirmation before an action that ends or deletes something. The texts of title and button must name the
+ * object and the number. The focus starts on Cancel, so that an accidental Enter does no harm.
  */
 export function ConfirmDialog(props: {
   opened: boolean;

@@ -178,7 +178,8 @@ export function valueAt(line: Line, points: readonly SeriesPoint[], ms: number):
 
 /**
  * The newest moment for which host and viewer have samples. A viewer posts every 5 s, so its values are missing at the
- * end of a live window. If host or viewer has been silent for longer, this is the end of the window.
+ * end of a live window. If host or viewer has been silent for more than GAP_MS.agent, the end of the window is
+ * returned.
  */
 export function newestMs(series: SeriesByName, { from_ms, to_ms }: Span): number {
   const last = (gapMs: number) =>

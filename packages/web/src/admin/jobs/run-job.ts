@@ -12,7 +12,7 @@ interface RunRequest {
   hostIds: readonly string[];
 }
 
-/** Queues a run at once. The service answers when the run will start. */
+/** Queues a run at once. The answer of the service says when the run will start. */
 export function useRunJob() {
   const queryClient = useQueryClient();
   return useMutation({

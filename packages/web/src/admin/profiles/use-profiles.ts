@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 
-/** Every rung, by id. */
+/** Every rung, sorted by id. */
 export function useRungs() {
   return useQuery({
     queryKey: adminKeys.rungs,
@@ -10,7 +10,7 @@ export function useRungs() {
   });
 }
 
-/** Every launch profile, in the order of the lists. */
+/** Every launch profile, sorted by sort_order. */
 export function useLaunchProfiles() {
   return useQuery({
     queryKey: adminKeys.launchProfileList,

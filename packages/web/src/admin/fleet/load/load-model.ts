@@ -36,7 +36,7 @@ const lineOf = (label: string, samples: Samples, read: Read): LoadLine => ({
 });
 const newestOf = ({ points }: LoadLine): number | undefined => points.at(-1)?.v;
 const percentLabel = (share: number): string => `${Math.round(share * 100)} %`;
-/** Labels of the first and the second line. */
+/** One label for both lines: first the sent, then the received rate. */
 const bothLabel = (sent: number, received: number): string =>
   `${megabits(sent)} / ${megabits(received)} Mbit/s`;
 const megabits = (kbps: number): string => (kbps / 1000).toFixed(kbps < 10_000 ? 1 : 0);
