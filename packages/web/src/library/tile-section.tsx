@@ -33,7 +33,7 @@ function tilesInWindow(): number {
 
 /** A row or grid of tiles with one tab stop. Arrow keys and gamepads move the focus between tiles. */
 export function TileSection(props: {
-  /** name of the section in the URL of the focus */
+  /** name of the section, stored with the focused tile */
   name: string;
   title: string;
   count?: number | undefined;

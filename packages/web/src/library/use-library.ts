@@ -19,7 +19,7 @@ import { readRemembered } from './remembered-count.ts';
 
 const PAGE = 200;
 
-/** Number of apps from which highlights are requested. They are also requested if the number is not known. */
+/** With at least this many apps, highlights are requested. They are also requested if the number is not known. */
 const LEAST_WITH_HIGHLIGHTS = 12;
 
 const appsQuery = infiniteQueryOptions({

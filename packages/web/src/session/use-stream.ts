@@ -131,7 +131,7 @@ async function ticketFor(id: string, { SignalingRefused }: Player, signal: Abort
   try {
     return (await call('sessions.signalingToken', { params: { id }, signal })).signaling;
   } catch (error) {
-    // The session's record reports its end. All other refusals of the server are permanent.
+    // A conflict means that the session has ended. All other refusals of the server are permanent, except 429.
     if (error instanceof ApiFailure && error.status >= 400 && error.status < 500 && error.status !== 429) {
       throw new SignalingRefused(
         error.code === 'conflict' ? 'session_ended' : 'refused',

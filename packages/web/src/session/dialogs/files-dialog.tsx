@@ -39,7 +39,8 @@ export default function FilesDialog(props: { onClose: () => void; files: FileTra
     load();
   }, [load, path]);
 
-  // Actions use the shown path, so entries of another folder are never shown, because they may have the same names.
+  // Actions use the shown path, and two folders may contain the same names. So entries of another folder are never
+  // shown.
   const shown = loaded?.path === path ? loaded : null;
   const inside = (name: string) => (path === '' ? name : `${path}/${name}`);
   const entries = [...(shown?.entries ?? [])].sort(

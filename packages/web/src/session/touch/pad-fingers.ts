@@ -6,7 +6,7 @@ import { CROSS, PAD_BUTTONS, type PadControl } from './pad-layouts.ts';
 /** Dead zone, as a share of a stick's range, because a thumb is never exactly in the middle. Chosen, not measured. */
 const STICK_DEAD = 0.15;
 /**
- * Share of half the control's side at which the stick reaches its end, so that the finger is still inside the control.
+ * The stick reaches its end at this share of half the control's width, so that the finger is still inside the control.
  */
 const STICK_WAY = 0.8;
 /** Share of the cross around its middle that presses no direction. */

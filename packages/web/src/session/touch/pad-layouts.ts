@@ -89,7 +89,7 @@ export interface PadArea {
   height: number;
 }
 
-/** Smallest side of a control for a finger (WCAG 2.5.5). */
+/** Smallest width and height of a control for a finger (WCAG 2.5.5). */
 export const LEAST_PX = 44;
 /** Largest width of a button. Wider buttons would cover more of the picture. Chosen, not measured. */
 const MAX_PX = 58;
@@ -150,7 +150,7 @@ export function shiftPad(controls: readonly PadControl[], area: PadArea, shift: 
   });
 }
 
-/** Side of a button. */
+/** Width and height of a button, CSS pixels. */
 function unitOf(parts: readonly Part[], area: PadArea, room: number): number {
   const rows = parts.reduce((sum, part) => sum + (isRow(part) ? 1 : 3), 0);
   const high = (room - GAP_PX * (parts.length - 1)) / rows;
