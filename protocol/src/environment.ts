@@ -4,8 +4,8 @@
 export type IgnoredVariables = Readonly<Record<string, string>>;
 
 /**
- * One sentence that lists the variables that are set but have no effect, for the start of a program. A variable is set
- * if it has a value, or if its name with `_FILE` does.
+ * One sentence that lists the variables that are set but have no effect, for the start of a program. A variable counts
+ * as set if it has a value, or if the variable with the suffix `_FILE` has a value.
  * @returns null: there are no such variables. Values are never shown
  */
 export function describeIgnored(

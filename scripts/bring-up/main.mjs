@@ -32,8 +32,8 @@ const usage = `Usage: scripts/up [--dry-run] [--replicas COUNT]
        scripts/dev [--dry-run]
 
 Starts Footlight on this machine: the control plane, a node agent and demo apps.
-Installs what is missing from Debian and npm, and says so first. Ctrl-C stops all of it.
-scripts/dev also watches the sources: what a change touches is built and started again.
+Installs missing Debian and npm packages, and says so first. Ctrl-C stops all programs.
+scripts/dev also watches the sources, and builds and restarts each program whose sources change.
 
   --dry-run          list packages, ports and files, and change nothing
   --replicas COUNT   2 to 9 control planes with Postgres, NATS and HAProxy, to try what a larger fleet has

@@ -8,21 +8,22 @@ export const usage = `Usage: scripts/certify --host NAME|ID --email EMAIL [--pro
        scripts/certify --host NAME|ID --email EMAIL --concurrency [--profiles A] [--bitrates N]
                        [--most N] …
 
-Measures what the encoders of a host sustain. Each cell is one rung at one bitrate: a session that nobody watches, for
-25 s. After 'unsafe' the higher bitrates of that rung are left out. The verdicts are stored; launches step down from
-what is unsafe. Ctrl-C stops the cell under way; the same command goes on with the rest.
+Measures which load the encoders of a host sustain. Each cell is one rung at one bitrate: a session without a viewer
+that runs for 25 s. After the verdict 'unsafe', the higher bitrates of that rung are left out. The verdicts are stored;
+a launch steps down from a rung whose verdict is 'unsafe'. Ctrl-C stops the current cell; the same command then measures
+the remaining cells.
 
   --host NAME|ID     the host, which must be online; nothing else should run on it
-  --email EMAIL      an administrator; the password is FOOTLIGHT_PASSWORD, or asked for
+  --email EMAIL      an administrator; the password is read from FOOTLIGHT_PASSWORD or the terminal
   --profiles A,B     launch profiles, all rungs of each, or rungs (1080p60,720p60,720p30)
   --bitrates N,N     kbit/s (4000,6000,8000,12000)
-  --gpu N            place of the GPU, from 0 (0)
+  --gpu N            index of the GPU, from 0 (0)
   --encoder FAMILY   ${ENCODERS.join(', ')} (the one that the host uses)
   --dwell SECONDS    how long each cell measures, 8 to 120 (25)
-  --concurrency      raises the number of sessions at once until one is too slow, and files the curve; takes the first
-                     H.264 rung of the first profile and the first bitrate (720p60, 6000)
-  --most N           sessions at once at most, 1 to 64 (16)
-  --record FILE      where the run is kept for going on (certify-HOST.json)
+  --concurrency      raises the number of concurrent sessions until one is too slow, and stores the curve; uses the
+                     first H.264 rung of the first profile and the first bitrate (720p60, 6000)
+  --most N           largest number of concurrent sessions, 1 to 64 (16)
+  --record FILE      file with which an interrupted run is continued (certify-HOST.json)
   --url URL          of the control plane's HTTPS port, by default that of scripts/up on this machine
 `;
 

@@ -73,7 +73,7 @@ export const assignFields = {
   resources: z.object({ encode_slots: count, vram_mb: count }),
   /** local_only: no encoder, no peer connection, no encode slots */
   video_topology: videoTopology,
-  /** only for the cells of a measurement; missing: the host's effective encoder */
+  /** only for sessions that measure an encoder; missing: the host's effective encoder */
   encoder: encoderFamily.optional(),
   bench: z.object({ budget_ms: finite, live_write_probe: z.boolean() }).optional(),
   /** 0: never */

@@ -168,7 +168,7 @@ export function limitOrDefault(defaultLimit: number, cap: number) {
     });
 }
 
-/** Query of a paged list. The cursor has no form here; the handler validates it. */
+/** Query of a paged list. The schema accepts any cursor; the handler validates it. */
 export function pageQuery(defaultLimit: number) {
   return z.object({
     limit: pageLimit(defaultLimit),

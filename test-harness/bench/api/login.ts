@@ -1,7 +1,7 @@
 /**
  * login: POST /v1/auth/login on an instance with 10,000 users, compared with bare verifications of the same hash at the
- * same concurrency. Each side has one core, the clients have the other. Also compares the 99th percentile of /health
- * during logins with that of the idle service.
+ * same concurrency. Each side runs on the first core, and the clients run on the second. Also compares the 99th
+ * percentile of /health during logins with that of the idle service.
  */
 import { createRequire } from 'node:module';
 import { fetch } from 'undici';

@@ -37,7 +37,7 @@ export interface AgentsFigures {
 }
 
 const FANIN = { agents: 10_000, heartbeatMs: 5_000, settleMs: 10_000, windowMs: 15_000, readEveryMs: 500 };
-/** A server is idle if it uses less CPU than this in this time. */
+/** A server is idle if it uses less than IDLE_CPU_MS of CPU time in REST_MS. */
 const IDLE_CPU_MS = 10;
 const REST_MS = 250;
 const REST_LIMIT_MS = 10_000;

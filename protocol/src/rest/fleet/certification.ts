@@ -5,8 +5,8 @@ import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
 
 /**
- * Largest number of profiles and of bitrates in one run. A run does not have time for that many cells. Chosen, not
- * measured.
+ * Largest number of profiles and of bitrates in one run. A run does not have time for all combinations of that many
+ * values. Chosen, not measured.
  */
 const MAX_LISTED = 64;
 /** Largest number of session counts in a curve. An agent reports no more slots of a GPU. */
