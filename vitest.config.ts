@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 // The name of a file decides its tier (CONTRIBUTING.md, "Tests"):
 //   x.test.ts     unit                                                     gate
 //   x.int.test.ts integration: real programs, databases, sockets           gate
-//   x.db.test.ts  integration whose subject is the database, on both       gate
+//   x.db.test.ts  integration: the database, on SQLite and Postgres        gate
 //   x.e2e.ts      end to end: real agent, GStreamer and Chromium           gate
 //   x.all.test.ts, x.all.e2e.ts                                            --all
 //   x.warning.test.ts                                                      scripts/check, as warnings

@@ -1,4 +1,6 @@
-/** Origins of pages, and lists of origins. The page that edits a list and the service use the same rules. Pure. */
+/**
+ * Origins of pages, and lists of origins. The service uses the same rules as the page on which a list is edited. Pure.
+ */
 
 /** Longest origin (characters). */
 const MAX_ORIGIN_LENGTH = 512;

@@ -32,7 +32,7 @@ interface RealApp {
   exit: (viewer: FakeViewer) => void;
   /**
    * A file that the app stores in its home at the first launch, and that must exist at the second launch. null: the app
-   * stores no file by itself.
+   * stores a file only on request.
    */
   kept: string | null;
   /** Size of the app's display; missing: the size of the stream. */
@@ -42,7 +42,10 @@ interface RealApp {
   ownSandbox?: true;
 }
 
-/** A GTK program stores a list of recent files, and a Qt program stores its window. */
+/**
+ * Types and saves a text. A GTK app then stores a list of recent files in its home, and a Qt app the state of its
+ * window.
+ */
 const EDITOR_KEYS = (viewer: FakeViewer) => {
   viewer.input.text('zwölf Boxkämpfer jagen Viktor\n');
   viewer.input.press('ControlLeft', 'KeyS');

@@ -3,7 +3,7 @@ import path from 'node:path';
 
 /**
  * Saves files about something that is running.
- * @param file returns the path of a file for its last part
+ * @param file returns the path of an evidence file; its argument is the last part of this path
  */
 export type SaveEvidence = (file: (name: string) => string) => Promise<void> | void;
 

@@ -12,8 +12,8 @@ const CLOCK_WAIT_MS = 3_000;
  */
 const DARK_MS = 10_000;
 /**
- * Largest share of the page's time that reads of the picture may use: a read of 1 ms is repeated after 20 ms. Chosen,
- * not measured.
+ * Largest share of the page's time for reading the picture: a read of 1 ms is repeated after 20 ms. Chosen, not
+ * measured.
  */
 const READING_SHARE = 0.05;
 /**
@@ -57,7 +57,7 @@ interface Search {
 /**
  * Reports the time to the first picture once per connect(). The first picture is the first decoded frame with more than
  * one colour. If the session shows only one colour for DARK_MS or until its end, the first decoded frame is reported,
- * marked as flat. The first picture of this session is reported later, as a second event.
+ * marked as flat. If this session shows a first picture later, this picture is reported as a second event.
  *
  * idle → (begin) → searching (one read of the picture at a time) → (not flat) → idle. A report waits for the clock,
  * CLOCK_WAIT_MS at most. Owns one timer while a report waits; flush() sends the report with the known values and ends

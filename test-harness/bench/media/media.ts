@@ -169,8 +169,8 @@ async function diagnosticsId(stack: Stack, token: string): Promise<string> {
 }
 
 /**
- * launch: the time from the page's POST /v1/sessions, after a click in the library, to the first picture in it, minus
- * the time that the app takes to draw for the first time, measured in the same run on a separate display.
+ * launch: the time from the page's POST /v1/sessions, after a click in the library, to the first picture on that page,
+ * minus the time that the app takes to draw for the first time, measured in the same run on a separate display.
  */
 export async function benchLaunch(rounds: number): Promise<number> {
   const stack = await startStack();

@@ -97,7 +97,7 @@ describe.runIf(process.getuid?.() === 0).each([
     const app = await own.app('Storm', [PYTHON, fixture('storm.py')], {
       TARGETS: JSON.stringify(targets),
       SECONDS: String(STORM_SECS),
-      // An agent that does not run as root gives apps the host's network, so the attempt would leave the machine.
+      // An agent that does not run as root gives apps the host's network, so the app's request would leave the machine.
       // docs/limits.md lists this case as open.
       METADATA: uid === undefined ? 'closed' : '',
     });

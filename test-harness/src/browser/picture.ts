@@ -34,7 +34,7 @@ export async function coloursAt(
   );
 }
 
-/** True for colours whose difference is at most the one that lossy coding causes in a flat area. */
+/** True if two colours differ by no more than lossy coding changes a colour in a flat area. */
 export function isNear(a: Rgb | undefined, b: Rgb, tolerance = 32): boolean {
   return a?.every((value, i) => Math.abs(value - (b[i] ?? 0)) <= tolerance) ?? false;
 }

@@ -155,7 +155,7 @@ export interface RealRegistry {
   /** Folder with the registry's data. */
   readonly dataFolder: string;
   /**
-   * Changes a byte of every stored layer and manifest larger than a page; the files keep the old digest as their name,
+   * Changes a byte of every stored layer and manifest of at least 4 KiB; the files keep the old digest as their name,
    * so the digest no longer matches.
    */
   forge(): Promise<void>;

@@ -260,7 +260,7 @@ export class FakeAgent {
     this.sendRaw(encodeAgentFrame(message));
   }
 
-  /** Sends text, or bytes as a binary frame by default. */
+  /** Sends a frame. By default, a string becomes a text frame, and bytes become a binary frame. */
   sendRaw(frame: string | Buffer, binary = typeof frame !== 'string'): void {
     if (this.#socket?.readyState !== 1) return;
     this.#socket.send(frame, { binary });

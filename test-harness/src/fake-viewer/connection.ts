@@ -12,8 +12,8 @@ export interface ConnectionEvents {
   onAnswer(sdp: string): void;
   onCandidate(candidate: string, mid: string): void;
   /**
-   * The state "connected" means that media and all channels are open. Channels open one by one after the connection,
-   * and messages sent before would be lost.
+   * The state "connected" means that media and all channels are open. Channels open one by one after the connection. A
+   * message that is sent before its channel is open would be lost.
    */
   onState(state: string): void;
   onOpen(channel: ChannelName): void;

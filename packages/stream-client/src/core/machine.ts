@@ -28,7 +28,7 @@ const PASSING: ReadonlySet<Open<SignalErrorCode>> = new Set([
   'rate_limited',
   'internal',
 ]);
-/** Time limit of a requested offer. The host sends an offer at once, so if none arrives the socket is dead. */
+/** Time limit of a requested offer. The host sends an offer at once. If no offer arrives, the socket is dead. */
 const OFFER_MS = 10_000;
 
 export interface Step {

@@ -14,7 +14,7 @@ interface Rumbling {
   reset?(): Promise<unknown>;
 }
 
-/** Replaces the browser's pad index for the pad that the page draws. */
+/** Index of the pad that the page draws, which has no browser index. */
 const ON_SCREEN = -1;
 
 /** A pad that can be announced. */

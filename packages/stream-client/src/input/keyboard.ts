@@ -7,8 +7,8 @@ import { isPageControl } from './overlay.ts';
 import type { InputSender } from './sender.ts';
 
 /**
- * Time limit for the browser's `paste` event after its key event; without this event only the key is sent. Chosen, not
- * measured.
+ * Time limit for the browser's `paste` event after its key event; without a `paste` event only the key is sent. Chosen,
+ * not measured.
  */
 const PASTE_WAIT_MS = 60;
 

@@ -2,7 +2,7 @@
 const TOGETHER = (1 << 8) | (1 << 9);
 /** The guide button in the middle of the pad, which some systems do not report to browsers. */
 const GUIDE = 1 << 16;
-/** Time that View and Menu must be held. It is longer than games need. Chosen, not measured. */
+/** Time that View and Menu must be held. Games need the two buttons for a shorter time. Chosen, not measured. */
 const HOLD_MS = 1000;
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Reachability } from './reachability.ts';
 
-/** A browser whose sockets and timers the test answers. */
+/** A fake browser: the test answers its sockets and runs its timers. */
 function world() {
   const sockets: { url: string; onopen?: () => void; onclose?: () => void; closed: boolean }[] = [];
   const timers: { work: () => void; atMs: number }[] = [];

@@ -29,7 +29,7 @@ const SHOWN_SHARE = 0.75;
  */
 const LOSS_EXPLAINS = 0.005;
 /**
- * Smallest deviation of the shown intervals that is a hitch, in frame times. Source: docs/troubleshooting.md,
+ * Smallest deviation of the shown intervals that counts as a hitch, in frame times. Source: docs/troubleshooting.md,
  * "Verdicts".
  */
 const HITCH = 1.08;

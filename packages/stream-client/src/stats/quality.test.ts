@@ -43,7 +43,8 @@ describe('the quality word', () => {
 
   test.each([
     [60, QUICK, 'excellent', null],
-    // Encoding on a shared processor: its effects, few frames and old pictures, are not reported as the cause.
+    // Encoding on a shared processor is the cause. Its effects (few frames and old pictures) are not reported as the
+    // cause.
     [60, { capture_ms: 2_190, encode_ms: 10 }, 'poor', { kind: 'host_wait', ms: 2_200 }],
     [60, { capture_ms: 20, encode_ms: 50 }, 'good', { kind: 'host_wait', ms: 70 }],
     // The host does not exceed its time limit at this frame rate.

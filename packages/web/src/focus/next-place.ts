@@ -52,7 +52,7 @@ function nearest(from: Box, places: readonly Box[], direction: Direction, inOthe
     const across = Math.max(0, there.start - here.end, here.start - there.end);
     if (across > 0 && !inOtherRows) continue;
     const offset = Math.abs(there.start + there.end - here.start - here.end) / 2;
-    // In both modes a control in another row is farther away than a control in another column.
+    // For horizontal and vertical moves, a distance between rows counts more than a distance between columns.
     const cost =
       (horizontal
         ? Math.max(0, along) + across * ROW_WEIGHT

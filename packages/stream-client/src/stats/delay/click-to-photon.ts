@@ -45,7 +45,7 @@ export class ClickToPhoton {
     if (sentMs === undefined) return;
     this.#sent.delete(seq);
     const [oldest] = this.#shown;
-    // This frame, or a frame before the oldest recorded one, may have been shown and dropped from the record.
+    // The first frame with the press may have been shown before the oldest recorded frame, and dropped from the record.
     if (this.#shown.length === MAX_FRAMES && oldest && isNewerSeq(oldest.rtp, rtp)) return;
     const shown = this.#shown.find((frame) => !isNewerSeq(rtp, frame.rtp));
     if (shown !== undefined) this.#finish(sentMs, shown.displayMs);

@@ -43,7 +43,9 @@ export function PictureQuality() {
       {error && <Problem error={error} />}
       {!user_overrides_allowed && (
         <p className={styles.dim}>
-          {t('An administrator sets it for everybody here. Your choice is saved in case that changes.')}
+          {t(
+            'An administrator sets it for everybody here. Your choice is saved and applies if that changes.',
+          )}
         </p>
       )}
       <div className={styles.qualities}>

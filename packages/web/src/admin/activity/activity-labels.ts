@@ -15,7 +15,7 @@ const WORDS: Readonly<Record<ActivityAction, string>> = {
   'app.entitlement.set_mode': 'Set who may use a launcher',
   'app.library.rule.set': 'Made a rule about a title',
   'app.library.rule.delete': 'Removed a rule about a title',
-  'library.scan.force': 'Had homes scanned',
+  'library.scan.force': 'Requested scans of homes',
   'runtime_preset.create': 'Added a runtime preset',
   'runtime_preset.update': 'Changed a runtime preset',
   'runtime_preset.delete': 'Deleted a runtime preset',

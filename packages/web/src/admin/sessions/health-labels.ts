@@ -12,7 +12,7 @@ const SENTENCES: Record<Sick, string> = {
 };
 
 /**
- * The limit of a session in one sentence, with its reason.
+ * What limits a session, in one sentence with the reason.
  * @returns undefined: no limit, no data, or a failed session, which has its own message
  */
 export function healthLabel({

@@ -18,7 +18,7 @@ export const account: Table = {
   'Apps get the characters that are printed on your keys. The choice is for this device.':
     'Eine App bekommt die Zeichen, die auf deinen Tasten stehen. Es gilt für dieses Gerät.',
   'As the browser reports': 'Wie der Browser meldet',
-  'An administrator sets it for everybody here. Your choice is saved in case that changes.':
+  'An administrator sets it for everybody here. Your choice is saved and applies if that changes.':
     'Ein Administrator entscheidet es hier für alle. Deine Wahl bleibt gespeichert, falls sich das ändert.',
   Saved: 'Gespeichert',
   Recommended: 'Empfohlen',

@@ -6,7 +6,7 @@ import type { StreamView } from '../use-stream.ts';
 /** Length of the interval that each statistic covers: the second before it arrives. */
 const SECOND_MS = 1000;
 
-/** The quality of full seconds with the app's own picture; undefined: no full second has passed. */
+/** The quality of the last second; undefined: the app's own picture was not shown during this whole second. */
 export function useShownQuality({ shown, history }: StreamView): Quality | undefined {
   const [sinceMs, setSinceMs] = useState<number | null>(null);
   useEffect(() => setSinceMs(shown ? clock.nowMs() : null), [shown]);

@@ -35,7 +35,7 @@ export interface TransferView {
  * with four. Chosen, not measured.
  */
 const AT_ONCE = 2;
-/** Size of downloaded data that is moved into a Blob together, because a browser can store a Blob on disk. */
+/** Downloaded data is moved into a Blob in parts of this size, because a browser can store a Blob on disk. */
 const BLOB_PART_BYTES = 8 * 1024 * 1024;
 const MIB = 1024 * 1024;
 

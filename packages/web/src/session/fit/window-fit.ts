@@ -29,9 +29,9 @@ export type DisplayChange = SentBody<'sessions.display'>;
 const MIN_RENDER_PX = 16;
 /** Smallest usable side. In a smaller window, the picture of this size is scaled down. */
 const LEAST_SIDE_PX = 240;
-/** Share of the launch size from which the display uses the full launch size, because nobody sees the difference. */
+/** From this share of the launch size on, the display uses the full launch size, because nobody sees the difference. */
 const NEARLY_WHOLE = 0.99;
-/** Share of the needed size from which a picture looks sharp. */
+/** From this share of the needed size on, a picture looks sharp. */
 const SHARP_ENOUGH = 0.99;
 
 /**

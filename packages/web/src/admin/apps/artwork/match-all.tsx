@@ -18,7 +18,7 @@ export function MatchAll() {
     onSuccess: (counts) => {
       setAsking(false);
       notifications.show({ message: matchedLabel(counts), autoClose: 12_000 });
-      // Answers with pictures are in many caches, so all are invalidated.
+      // Answers with pictures are in many caches, so all caches are invalidated.
       return queryClient.invalidateQueries();
     },
   });
