@@ -383,8 +383,8 @@ export interface StreamClient {
   /** Whether events of the surface reach the session; off while a dialog of the page is open. */
   setInputEnabled(enabled: boolean): void;
   /**
-   * Sets the keyboard focus to the stream. If an element in the surface with `data-stream-typing`, which types for the
-   * session, has the focus, it keeps the focus.
+   * Sets the keyboard focus to the stream. An element in the surface with `data-stream-typing` types for the session;
+   * if it has the focus, it keeps the focus.
    */
   focus(): void;
   /** Passes the fingers on the picture to a reader; null: each finger is sent as a touch. */

@@ -122,7 +122,7 @@ export function settingExpectation(setting: HostSetting): string {
 }
 
 /**
- * Whether a JSON value is valid for a setting. Strict: a text is not accepted for a number, or a fraction for an
+ * Whether a JSON value is valid for a setting. Strict: a text is not accepted for a number, nor a fraction for an
  * integer.
  */
 export function isSettingValue(setting: HostSetting, value: unknown): value is SettingValue {

@@ -9,7 +9,8 @@ export const AGENT_PROTOCOL = { min: 1, max: 1 } as const;
 /** Twice the longest payload (MAX_DIAG_PAYLOAD_BYTES). */
 export const MAX_AGENT_FRAME_BYTES = 1024 * 1024;
 /**
- * Seven media workers that send at their highest rate: 67/s (docs/hosts.md, "Lost connections"). Chosen, not measured.
+ * Enough for seven media workers at their highest rate of 67/s each (docs/hosts.md, "Lost connections"). Chosen, not
+ * measured.
  */
 export const AGENT_RATE_PER_SECOND = 500;
 /**

@@ -10,7 +10,7 @@ export interface PointerHooks {
   onGesture(): void;
   /** a button was pressed in the picture: the stream gets the focus */
   onPress(): void;
-  /** whether the app wants relative motion while the pointer is not locked */
+  /** whether the app wants relative motion, but the pointer is not locked yet */
   wantsLock(): boolean;
   onLockChange(locked: boolean): void;
 }

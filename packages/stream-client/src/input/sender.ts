@@ -16,7 +16,7 @@ const MOVE_INTERVAL_MS = 1000 / POINTER_MAX_PER_SECOND;
 
 /**
  * Numbers, timestamps and sends binary messages on the newest connection. Combines pointer moves, so that the session
- * gets no more per second than it allows; sends messages on the reliable channel at once. Without an open channel
+ * gets no more moves per second than it allows; sends messages on the reliable channel at once. Without an open channel
  * messages are dropped, because their late effect would surprise the person.
  *
  * detached ⇄ attached, by attach(), which also frees the timer of unsent moves. The connection owns its channels.

@@ -26,9 +26,9 @@ export function wantStereo(sdp: string): string {
 }
 
 /**
- * Lets the host start the DTLS handshake. The host can reach the page before it has read the page's answer. If the page
- * started the handshake, the host would drop its first message, and the handshake would wait for a retransmission.
- * Source: RFC 8842, section 5.3.
+ * Lets the host start the DTLS handshake. The page may be reachable for the host before the host has read the page's
+ * answer. If the page started the handshake, the host would drop the page's first message, and the handshake would wait
+ * for a retransmission. Source: RFC 8842, section 5.3.
  */
 export function wantPassive(sdp: string): string {
   return sdp.replace(/^a=setup:active(?=\r?$)/gm, 'a=setup:passive');

@@ -14,8 +14,8 @@ const USUAL_LEAD_MS = 8;
 /**
  * Decides when shown frames reach the screen. Pure except for its own state.
  *
- * Chromium reports the time of the next refresh. After its page was blocked and then hidden, this time was up to 3 s in
- * the future for a minute, and fell back in steps, although the screen showed each frame within 10 ms of its hand-over.
+ * Chromium reports the time of the next refresh. For a minute after a page was blocked and then hidden, this time was
+ * up to 3 s in the future, and fell back in steps, although the screen showed each frame within 10 ms of its hand-over.
  * So an implausible time is replaced by the hand-over plus the last plausible distance.
  */
 export class DisplayTime {

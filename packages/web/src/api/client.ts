@@ -74,8 +74,8 @@ export function onSignedOut(callback: () => void): void {
 }
 
 /**
- * Time limit of a read until its answer is complete; then the read is repeated. It is four times as long as a slow
- * answer, which takes 5 s.
+ * Time limit of a read until its answer is complete. After this time the read is repeated. It is four times as long as
+ * a slow answer, which takes 5 s.
  */
 const READ_LIMIT_MS = 20_000;
 

@@ -117,7 +117,10 @@ function labelOf(does: Extract<ScreenKey, { does: unknown }>['does']): string {
   return does === 'erase' ? t('Delete') : t('Done');
 }
 
-/** Sets the value in the same way as typing does, because React ignores a value that is set by its own property. */
+/**
+ * Sets the value in the same way as typing does, because React ignores a value that is set through the field's own
+ * property.
+ */
 function write(field: TextField, value: string): void {
   if (field.maxLength >= 0 && value.length > field.maxLength && value.length > field.value.length) return;
   const prototype =

@@ -9,7 +9,7 @@ export interface KeyPage {
 
 const DIGITS = '1234567890';
 const LETTERS = ['qwertyuiop', 'asdfghjkl', 'zxcvbnm'];
-/** Letters of a language that English does not have. */
+/** Letters that English does not have, by language. */
 const OWN_LETTERS: Readonly<Record<string, string>> = { de: 'äöüß' };
 /** All other ASCII characters and a few more in rows of ten, because a password may contain any of them. */
 const SIGNS = ['!"#$%&\'()*', '+,-./:;<=>', '?@[\\]^_`{|', '}~€£§°'];

@@ -8,7 +8,7 @@ export type PadReading = Pick<Gamepad, 'id' | 'index' | 'axes'> & {
 /** Held actions by gamepad and action, with the time of the next repetition (ms). */
 export type Held = ReadonlyMap<string, number>;
 
-/** Share of a stick's range from which it counts as pushed. Worn sticks rest up to 0.2 from the middle. */
+/** A stick counts as pushed from this share of its range on. Worn sticks rest up to 0.2 from the middle. */
 const PUSHED = 0.5;
 /** Repetition like that of a keyboard's arrow key; both times chosen, not measured. */
 const FIRST_REPEAT_MS = 400;

@@ -34,7 +34,7 @@ function useLaunch(isCancelled: (app: LaunchedApp) => boolean) {
     onSuccess: ({ session, signaling }, app) => {
       if (isCancelled(app)) {
         void call('sessions.delete', { params: { id: session.id } })
-          // The library then lists the session, where the person can end it.
+          // The library then lists the session, and the person can end it there.
           .catch(() => {})
           .finally(() => void queryClient.invalidateQueries({ queryKey: keys.sessions }));
         return;
@@ -56,7 +56,7 @@ function useLaunch(isCancelled: (app: LaunchedApp) => boolean) {
 
 /**
  * Launches apps and keeps a refusal on the page while the launch is retried. `refused` is the error of the last
- * attempt, or null; `retry` repeats the last launch; `cancel` gives the launch up, also if its answer comes later.
+ * attempt, or null; `retry` repeats the last launch; `cancel` abandons the launch, even if its answer comes later.
  */
 export function useRepeatedLaunch() {
   const cancelled = useRef(new WeakSet<LaunchedApp>());

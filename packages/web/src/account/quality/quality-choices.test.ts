@@ -45,7 +45,10 @@ describe('the choice of a quality', () => {
       ]);
   });
 
-  /** Launch profiles of a new instance, for example "1080p120"; `eligibility` by id, otherwise eligible. */
+  /**
+   * Launch profiles of a new instance, for example "1080p120"; `eligibility` by profile id; a profile without an entry
+   * is eligible.
+   */
   const shipped = (eligibility: Record<string, string> = {}) =>
     [2160, 1440, 1080, 720].flatMap((height) =>
       [120, 90, 60].map((fps) =>

@@ -83,7 +83,9 @@ export interface JobStanding {
 const isFailure = (run: JobRun | null | undefined): boolean =>
   run?.state === 'failed' || run?.state === 'aborted';
 
-/** Summarizes a job. Pure. For a job of hosts, the label counts hosts; a job that is only listed has no runs. */
+/**
+ * Summarizes a job. Pure. For a job that runs on hosts, the label counts hosts; a job that is only listed has no runs.
+ */
 export function standingOf(job: Job): JobStanding {
   const places = job.targets ?? [
     { running: job.running ?? false, next_run_at: job.next_run_at ?? null, last_run: job.last_run ?? null },

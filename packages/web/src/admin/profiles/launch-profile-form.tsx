@@ -11,7 +11,7 @@ import { VISIBILITIES } from './profile-labels.ts';
 
 /**
  * The fields of a launch profile, for a new and for an existing one.
- * @param props.made whether it exists, because its id cannot be changed later
+ * @param props.made whether the launch profile already exists, because then its id cannot be changed
  */
 export function LaunchProfileFields(props: {
   initial: LaunchProfileForm;

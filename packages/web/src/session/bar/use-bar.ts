@@ -4,7 +4,7 @@ import { type RefObject, useCallback, useEffect, useRef, useState } from 'react'
 import { clock } from '../../clock.ts';
 import { type BarPlace, isAtEdge } from './bar-place.ts';
 
-/** Time for which the bar stays after the pointer has stopped, to read its symbols. */
+/** Time for which the bar stays after the pointer has stopped, so that a person can read its symbols. */
 const STAYS_MS = 2000;
 /** Distance from the edge within which a pointer opens the bar. A wider zone would include menus of the app. */
 const EDGE_PX = 3;

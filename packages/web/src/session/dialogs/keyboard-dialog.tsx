@@ -20,7 +20,7 @@ const COMBINATIONS = [
 const DETECTED = '';
 
 /**
- * Chooses the layout of the session's keyboard. Sends the app text and key combinations that a person cannot type in
+ * Chooses the layout of the session's keyboard. Sends text and key combinations to the app that a person cannot type in
  * the browser or on a touch screen.
  */
 export default function KeyboardDialog(props: {

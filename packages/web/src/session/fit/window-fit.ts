@@ -91,8 +91,8 @@ export function decideRelease(
 }
 
 /**
- * Scale, at least 1, at which the content of a display with another shape than the picture fills the window, so that
- * the black bars are outside the window.
+ * Scale, at least 1, at which the display's content fills the window. A display with another shape than the picture has
+ * black bars, and with this scale the bars are outside the window.
  */
 export function pictureScale(window: Size, display: Display | null): number {
   if (display === null || window.width <= 0 || window.height <= 0) return 1;

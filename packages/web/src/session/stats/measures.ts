@@ -28,8 +28,9 @@ export const DELAY: Measure = {
   read: (stats) => stats.delay?.total_ms ?? number(stats.metrics.rvfc_capture_to_display_ms),
 };
 /**
- * Frames of a second as a person reads them. The page's second can be a little longer than the host's and then contains
- * frames of the next second. A number above the session's rate would confuse the person, so it is limited to this rate.
+ * Number of frames of a second that the page shows to a person. The page's second can be a little longer than the
+ * host's and then contains frames of the next second. A number above the session's rate would confuse the person, so it
+ * is limited to this rate.
  */
 export const framesShown = (frames: number | undefined, targetFps: number | undefined): number | undefined =>
   frames === undefined || targetFps === undefined ? frames : Math.min(frames, targetFps);
