@@ -10,7 +10,7 @@ import path from 'node:path';
  * @property {string} controlDir      SERVICE_DATA_DIR
  * @property {string} agentDir        SERVICE_AGENT_STATE_DIR
  * @property {string} setupToken      file with the token that authorises the claim
- * @property {string} devAgentKey     the file with the key of developers' sessions, where they are switched on
+ * @property {string} devAgentKey the file with the key of developers' sessions, if these are enabled
  * @property {string} logDir
  * @property {string} seedFile
  * @property {string} enrollmentToken file with the fixed enrollment token of this machine's own agent

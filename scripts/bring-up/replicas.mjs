@@ -12,7 +12,7 @@ import { supervise } from './supervise.mjs';
 const START_LIMIT_MS = 60_000;
 const STOP_MS = 5_000;
 /**
- * Name of the database, name of its owner, and the machine's user as which Postgres runs if this script runs as root.
+ * Name of the database, name of its owner, and the machine's user that runs Postgres if this script runs as root.
  */
 const NAME = { database: 'footlight', owner: 'postgres', user: 'postgres' };
 

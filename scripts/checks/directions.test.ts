@@ -42,7 +42,7 @@ function againstOrder(modules: readonly Module[], order: Order): string[] {
 
 const CONTROL_PLANE = 'control-plane/src';
 
-/** Imports between features that bypass their index.ts, and imports of features by the folder `platform`. */
+/** Imports between features that bypass the imported feature's index.ts, and imports of features in `platform`. */
 function acrossFeatures(modules: readonly Module[]): string[] {
   const featureOf = (path: string) => path.slice(CONTROL_PLANE.length + 1).split('/');
   return modules.flatMap(({ path, imports }) => {

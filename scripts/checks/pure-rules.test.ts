@@ -3,8 +3,8 @@ import { claimsPure, type Module, moduleOf, modulesBelow } from './modules.ts';
 
 /**
  * A module with a docstring that says "pure" only computes and has no effects: it must not import the database, routes,
- * a clock or other I/O, either directly or through other modules. The chain of imports stops at a feature's index.ts,
- * which belongs to another feature, and at types, which the compiler erases.
+ * a clock or other I/O, either directly or through other modules. The chain of imports stops at the index.ts of another
+ * feature, and at types, which the compiler erases.
  */
 const COMMENT = /\/\*[\s\S]*?\*\/|\/\/.*/g;
 

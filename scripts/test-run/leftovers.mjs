@@ -1,8 +1,8 @@
 // Finds leftovers of a test run: files, processes and other objects that exist after the run but not before it. Other
-// programs may start and end at the same time, for example another run, or a Footlight that this user tries out. So a
-// run has its own temporary folders, in which every file counts, and its processes have the id of the run in their
-// environment. In other places, only files and processes of test users (the users of the tests' sessions) count.
-// Listening sockets and audio servers are not checked, because they end with their processes.
+// programs may start and end at the same time, for example another run, or an instance of Footlight that this user
+// tries out. So a run has its own temporary folders, in which every file counts, and its processes have the id of the
+// run in their environment. In other places, only files and processes of test users (the users of the tests' sessions)
+// count. Listening sockets and audio servers are not checked, because they end with their processes.
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';

@@ -73,7 +73,7 @@ test('the reported click to photon equals the time to the flash in the shown pic
   });
   metrics = await (await fetch(`http://${metricsAddress}/metrics`)).text();
   await session.stop();
-  // Each second reports one median; it is repeated once for each click of that second.
+  // Each second reports one median, which is counted here once for each click of that second.
   const numbers = series['client.click_to_photon_n'] ?? [];
   const reported = (series['client.click_to_photon_ms'] ?? []).flatMap(({ v }, second) =>
     Array<number>(numbers[second]?.v ?? 0).fill(v),

@@ -122,7 +122,7 @@ async function startControl(
       ...env,
       CONTROL_PORT: String(port),
       LISTEN_ADDR: `127.0.0.1:${port}`,
-      // All hosts of the bench dial from one address.
+      // All hosts of the bench connect from one address.
       SERVICE_CONNECTIONS_PER_ADDRESS: '0',
     },
     path.join(directory, 'log'),

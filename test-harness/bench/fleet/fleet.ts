@@ -180,8 +180,8 @@ export async function benchReconnect(rounds: number): Promise<number> {
 }
 
 /**
- * Waits until every host of the fleet is online. A list of 1,000 hosts costs the server a good part
- * of a second, so it is requested only after all agents have a socket, and then rarely.
+ * Waits until every host of the fleet is online. A list of 1,000 hosts costs the server a large part of a second, so it
+ * is requested only after all agents have a socket, and then rarely.
  * @throws when a host is not online in time
  */
 async function allOnline(url: string, fleet: Fleet, agents: Worker): Promise<void> {

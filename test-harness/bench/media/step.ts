@@ -43,7 +43,10 @@ interface StepFigures {
   gapMs: number;
   /** Time from the fall to the start of a second with enough pictures; null = never. */
   fpsAfterMs: number | null;
-  /** Time from the recovery to 90 % of the rate before; null = not reached within the measurement. */
+  /**
+   * Time from the link's recovery until the rate reaches 90 % of the rate before the fall; null = not reached within
+   * the measurement.
+   */
   rateAfterMs: number | null;
 }
 

@@ -181,7 +181,7 @@ function pageMsPerSecond(): number {
       input_rtp_timestamp: rtp,
       motion_seq: 0,
     });
-  // Twelve reports a second, every second one for a press.
+  // Twelve reports a second; half of them are for a press.
   const reports = Array.from({ length: seconds * 12 }, (_, index) => report(index, index * 7_500));
   let completed = 0;
   const before = process.cpuUsage();

@@ -1,6 +1,6 @@
 /** Measurements of a session, as agents and pages report them. Pure. */
 
-/** Number of different samples; sample n is sample n modulo this. */
+/** Number of different samples. After this number the samples repeat. */
 export const DIFFERENT_SAMPLES = 60;
 
 const varied = (base: number, n: number) => Math.round((base + (n % 7) * 0.37) * 100) / 100;

@@ -9,8 +9,8 @@ export interface NamedBehaviour {
 }
 
 /**
- * The entries of a table that the given words select, in the order of the table, so that the order of the words has no
- * effect. A word may replace the milliseconds of its entry: `slow=500`.
+ * The given words select entries of a table. The entries are in the order of the table, so the order of the words has
+ * no effect. A word may replace the milliseconds of its entry: `slow=500`.
  * @throws Error for an unknown word, with the list of known words; and for two words that must not be combined, with
  *   the reason
  */

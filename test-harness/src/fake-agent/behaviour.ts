@@ -63,7 +63,7 @@ export interface Behaviour {
 }
 
 /**
- * @param second number of the second since the session runs, from 1
+ * @param second number of the second since the session started to run, from 1
  * @param atOnce measurements that run on this host at the same time
  */
 export type BenchSamples = (

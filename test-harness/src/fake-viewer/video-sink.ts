@@ -21,7 +21,7 @@ const MAX_SECONDS = 3_600;
 
 export class VideoSink {
   readonly counters: VideoCounters = { packets: 0, bytes: 0, frames: 0, keyframes: 0, lost: 0, damaged: 0 };
-  /** complete frames in each second since the first; the last entry is still counting */
+  /** complete frames in each second since the first; the last entry is the current second */
   readonly perSecond: number[] = [];
   /** header extension elements of the newest packet */
   extensions = new Map<number, Buffer>();

@@ -9,7 +9,7 @@ import { operation } from '../operation.ts';
  * values. Chosen, not measured.
  */
 const MAX_LISTED = 64;
-/** Largest number of session counts in a curve. An agent reports no more slots of a GPU. */
+/** Largest number of session counts in a curve. An agent never reports more slots of a GPU. */
 const MAX_CURVE = 64;
 /** Largest index of a host's GPU. */
 const MAX_GPU_INDEX = 15;
