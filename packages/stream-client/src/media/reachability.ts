@@ -12,7 +12,7 @@ const ANSWER_MS = 2_000;
  */
 const PAUSE_MS = 5_000;
 /**
- * Number of unanswered probes in a row after which the next probe starts immediately; after more, the next probe waits.
+ * Up to this number of unanswered probes in a row, the next probe starts immediately; after more, the next probe waits.
  * After many failed sockets, Chromium delays each new socket of a page by up to 5 s: by 0.1 s after this many failures,
  * and twice as long after every two more. Source: Chromium, services/network/throttling,
  * WebSocketPerProcessThrottler::CalculateDelay.
