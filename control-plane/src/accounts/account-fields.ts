@@ -6,7 +6,7 @@ import { passwordProblem } from './password/password-rule.ts';
 
 /**
  * Control, format and line-separator characters: they are invisible, or change how the text around them is drawn. Lone
- * surrogates are included: they are no characters, and a database may store a replacement character instead.
+ * surrogates are included: they are not characters, and a database may store a replacement character instead.
  */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
 

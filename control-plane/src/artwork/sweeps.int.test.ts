@@ -45,7 +45,7 @@ describeDatabases('the sweeps', (databases) => {
     });
 
   /**
-   * Advances the time until the condition holds. This also advances the deadlines of running fetches.
+   * Advances the time until the condition holds. Running fetches come closer to their deadlines by this.
    */
   async function passUntil(isSo: () => boolean): Promise<void> {
     while (!isSo()) {

@@ -9,8 +9,7 @@ export type DisplayStreams = (
 /** Dependencies of apps on launch profiles. */
 export interface CatalogDeps {
   /**
-   * Returns those of the ids that name launch profiles that people may choose, and locks these profiles until the
-   * transaction ends.
+   * Returns the given ids whose launch profiles people may choose, and locks these profiles until the transaction ends.
    */
   lockUserProfiles(tx: Tx, ids: readonly string[]): Promise<Set<string>>;
   /** Reads the data for all apps of a list at once. */

@@ -258,7 +258,7 @@ export async function deleteDevice(tx: Tx, deviceId: string): Promise<void> {
   await tx.deleteFrom('devices').where('id', '=', deviceId).execute();
 }
 
-/** The newest valid probe of a person, from the device that was seen last. */
+/** The probe of a person's device that was seen last. */
 export async function loadLatestProbe(db: Executor, userId: string, nowMs: number): Promise<LatestProbe> {
   return (await loadLatestProbes(db, [userId], nowMs)).get(userId) ?? NO_DEVICE;
 }

@@ -21,7 +21,7 @@ export interface RequestFacts {
   overTls: boolean;
   forwardedProtoHeader: string | undefined;
   forwardedHeader: string | undefined;
-  /** Advice with the setting to change when the proxy is not trusted. */
+  /** Names the setting to change if the proxy is not trusted. */
   proxyAdvice: string | undefined;
 }
 

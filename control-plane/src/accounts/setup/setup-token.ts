@@ -15,10 +15,10 @@ const CHECK_EVERY_MS = 5 * SECOND_MS;
 /**
  * The token that lets one person claim an instance without administrators.
  *
- * The minting process writes the token to a file and stores its digest in the database, so any replica can check a
- * claim. Only the lease holder mints. A new digest replaces the old one and so invalidates tokens of earlier starts and
- * former lease holders. The file is deleted when an administrator exists. The digest stays until the next start, so
- * that a repeated claim with the right token is answered with "already complete".
+ * Only the lease holder creates a token. It writes the token to a file and stores its digest in the database, so any
+ * replica can check a claim. A new digest replaces the old one and so invalidates tokens of earlier starts and former
+ * lease holders. The file is deleted when an administrator exists. The digest stays until the next start, so that a
+ * repeated claim with the right token is answered with "already complete".
  */
 export interface SetupToken {
   /**

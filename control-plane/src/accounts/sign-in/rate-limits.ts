@@ -17,7 +17,7 @@ export const FAILED_LOGIN_BUCKET: BucketShape = { capacity: 20, refillEveryMs: 6
 /** Bucket for log lines about failed claims: one per minute and address. */
 export const CLAIM_LOG_BUCKET: BucketShape = { capacity: 1, refillEveryMs: 60_000 };
 
-/** One login before its password is compared. */
+/** One login whose password is not compared yet. */
 interface LoginAttempt {
   /** Returns the token to the bucket, because the password was right or was not compared. */
   spare(): void;

@@ -27,7 +27,7 @@ const PAGE_COOKIE = 'service_page';
 const ATTRIBUTES = 'Path=/admin; HttpOnly; SameSite=Strict';
 
 /**
- * Set-Cookie for the administrators' documents and scripts; it opens no API operation.
+ * Set-Cookie for the administrators' documents and scripts; it gives no access to API operations.
  * @param expiresAtMs expiry of the access token, epoch milliseconds
  * @param secure the request used TLS, here or at a proxy
  */

@@ -1,6 +1,6 @@
 /**
- * Pictures built without an image library, because the server's loaders refuse most inputs from which a library would
- * make them. A different seed gives a different colour and hash.
+ * Pictures built without an image library: in this process the library refuses most inputs from which it could make
+ * pictures. A different seed gives a different colour and hash.
  */
 
 import { crc32, deflateSync } from 'node:zlib';
