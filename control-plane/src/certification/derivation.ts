@@ -24,7 +24,7 @@ export interface Derived {
   sample_count: number;
 }
 
-/** Samples this long after the first one are ignored, because the encoder and its rate control still settle. */
+/** Samples within this time after the first one are ignored, because the encoder and its rate control still settle. */
 const SETTLING_MS = 6_000;
 /** Limits of the verdict `ok`: shares of the frame time and of the requested frame rate. */
 const OK_ENCODE_SHARE = 0.7;

@@ -40,8 +40,8 @@ export interface Discovery {
   /** Does the work of the job library.discovery. @param guard called first in the transaction */
   pass(guard: (tx: Tx) => Promise<void>): Promise<PassResult>;
   /**
-   * Deletes the titles of collected homes. Also revokes discovery's entitlements to titles that the person has in no
-   * other home. Never rejects: after a failure the next pass does this.
+   * Deletes the titles of homes that were deleted. Also revokes discovery's entitlements to titles that the person has
+   * in no other home. Never rejects: after a failure the next pass does this.
    */
   forget(homes: readonly CollectedHome[]): Promise<void>;
   /** Applies the switch of discovery and the image catalog to the provider apps. Never rejects. */
@@ -100,7 +100,7 @@ export function createDiscovery(platform: Platform, deps: DiscoveryDeps): Discov
     async run({ fence }) {
       // Retry what failed when discovery was switched on or off.
       await providers.settle();
-      // Done even while discovery is off, because homes may be collected at any time.
+      // Done even while discovery is off, because homes may be deleted at any time.
       await reports.forget(null, (tx) => fence.check(tx));
       const result = await scans.pass((tx) => fence.check(tx));
       return 'inert' in result

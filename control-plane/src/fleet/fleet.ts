@@ -45,7 +45,7 @@ export interface GpuLoad {
 export interface AgentHandlers {
   /**
    * Reconciles the stored sessions with the agents' sessions inside the registration transaction; it must await only
-   * the database. The transaction may be retried, so all other effects belong into `afterCommit`. It runs when the
+   * the database. The transaction may be retried, so all other effects belong into `afterCommit`, which runs when the
    * host's agent accepts commands.
    * @param hosts each host occurs once
    * @returns one result for each host, in the same order

@@ -63,7 +63,10 @@ describeDatabases('agent links', (databases) => {
       const agent = agentFor('hosta', { capacity: gpuCapacity(1) });
       const hostId = await ready(agent);
       let reports = 0;
-      /** The stored cores after all earlier messages of the agent were handled; messages are handled in order. */
+      /**
+       * The host's stored number of CPU cores, read after all earlier messages of the agent were handled; messages are
+       * handled in order.
+       */
       const cores = async () => {
         reports += 1;
         running(agent, randomUUID());

@@ -165,7 +165,8 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
     this.#closing = true;
     for (const subscription of this.#changes) subscription.close();
     for (const link of this.#open) link.close(AGENT_CLOSE.restarting, 'the control plane restarts');
-    // The hosts reconnect at once, perhaps to another replica, which continues from the stored number of their reports.
+    // The hosts reconnect at once, perhaps to another replica, which continues from the stored number of their last
+    // report.
     await this.#platform.periodicWriter.flush();
     await this.#platform.writeBatch.idle();
     if (this.#open.size > 0) {

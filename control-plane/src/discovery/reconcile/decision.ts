@@ -172,7 +172,7 @@ const MAX_LAUNCHER_TILES = 20_000;
 
 /**
  * Number of tiles that a report may add.
- * @param created tiles that the kept scans of this person's homes created
+ * @param created tiles that were created by the stored scans of this person's homes
  * @param ofLauncher number of tiles of the launcher
  */
 export const tilesAllowed = ({ created, ofLauncher }: { created: number; ofLauncher: number }): number =>

@@ -330,7 +330,7 @@ export async function endScan(
   return numUpdatedRows > 0n;
 }
 
-/** Number of tiles that the kept scans of the person's homes of an app created. */
+/** Number of tiles that were created by the stored scans of the person's homes of an app. */
 export async function countCreatedTiles(
   tx: Tx,
   { user_id, app_id }: Pick<HomeKey, 'user_id' | 'app_id'>,

@@ -43,7 +43,7 @@ export interface ConsoleSession {
 export interface ConsoleSessions {
   /** The newest console session of a host, ended or not; null: the host never had one. */
   newest(hostId: string): Promise<ConsoleSession | null>;
-  /** Launches with all checks except the VRAM veto. @returns the session's id @throws ApiError the refusal */
+  /** Launches with all checks except the check of free VRAM. @returns the session's id @throws ApiError the refusal */
   launch(request: ConsoleLaunch): Promise<string>;
   /** Stops a session. An offline host gets the command when it reconnects. */
   stop(sessionId: string, reason: SessionEndReason): Promise<void>;

@@ -13,8 +13,8 @@ export function requireRestartConfirmed(live: number, confirmed: boolean): void 
 }
 
 /**
- * Sends the agent a restart message. pending_restart is set before, because the agent may register again before its
- * answer is handled, and the registration clears pending_restart.
+ * Sends the agent a restart message. pending_restart is set before the message is sent, because the agent may register
+ * again before its answer is handled, and the registration clears pending_restart.
  * @returns whether the agent accepted the message
  */
 export async function restartAgent(

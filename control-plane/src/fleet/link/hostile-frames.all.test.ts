@@ -181,7 +181,7 @@ describeDatabases('hostile frames on /agent/ws', (databases) => {
       release = resolve;
     });
     world.handlers.onState = () => away;
-    // Fewer messages than may wait, but more bytes.
+    // Fewer messages than the queue may contain, but more bytes.
     const app_log_tail = 'x'.repeat(60_000);
     for (let count = 0; count < 200; count += 1) agent.reportState(randomUUID(), 'stopped', { app_log_tail });
     agent.heartbeat({ ts: 4_711 });

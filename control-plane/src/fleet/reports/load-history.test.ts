@@ -58,7 +58,7 @@ test('an impossible figure of video memory is none', () => {
 
 test('the last five minutes have each sample, the hour before has means of minutes', () => {
   const history = new LoadHistory();
-  // Two hours of a heartbeat each 5 s. Every second heartbeat has no measurement of the CPU.
+  // Two hours with a heartbeat every 5 s. Every second heartbeat has no measurement of the CPU.
   for (let n = 0; n < 1_440; n++)
     history.add(
       beat({ cpu_busy: n % 2 === 0 ? (n % 12) / 12 : undefined, running_sessions: n % 3 === 0 ? ['x'] : [] }),

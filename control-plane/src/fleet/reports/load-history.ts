@@ -3,11 +3,11 @@ import type { HostLoadSample } from '@footlight/protocol/rest';
 import type { SampledGpu } from './heartbeat-buffer.ts';
 import { plausibleVram } from './vram.ts';
 
-/** Five minutes of a heartbeat each 5 s. */
+/** Five minutes with a heartbeat every 5 s. */
 const MAX_SAMPLES = 60;
 /**
- * Complete minutes before these. These minutes, the incomplete minute and the five minutes above make one hour. With
- * 100 bytes a sample, the samples of 10,000 hosts take 120 MB.
+ * Number of complete minutes before these samples. These minutes, the incomplete minute and the five minutes above make
+ * one hour. With 100 bytes a sample, the samples of 10,000 hosts take 120 MB.
  */
 const MAX_MINUTES = 54;
 const MINUTE_MS = 60_000;
