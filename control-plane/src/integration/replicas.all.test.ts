@@ -317,7 +317,7 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
     for (const agent of gone) await agent.drop();
     const { db } = world.plane.platform.database;
     await db.transaction().execute(async (tx) => {
-      // In the order of the service, which may write heartbeats at the same time.
+      // Lock the rows in the same order as the service, which may write heartbeats at the same time.
       await tx.selectFrom('hosts').select('id').orderBy('id').forNoKeyUpdate().execute();
       await tx.updateTable('hosts').set({ status: 'online' }).execute();
     });

@@ -16,7 +16,8 @@ const MAX_TARGETS = 10_000;
  */
 const WHOLE_EVERY_MS = 10 * MINUTE_MS;
 /**
- * A run whose end is further in the future than this was stored before the clock was set back. Chosen, not measured.
+ * If the end of a run is further in the future than this, the run was stored before the clock was set back. Chosen, not
+ * measured.
  */
 const AHEAD_MS = MINUTE_MS;
 

@@ -10,7 +10,7 @@ export interface DebianRegistry extends RealRegistry {
   /** Pushes an image of one layer. @returns the digest of its manifest */
   push(name: string, tag: string, content: string): Promise<string>;
   /**
-   * Fetches an image by its digest and compares every part.
+   * Fetches an image by its digest and checks every part against its digest.
    * @param receives the progress in percent
    * @returns total bytes of all parts
    */

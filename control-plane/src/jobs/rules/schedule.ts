@@ -60,8 +60,8 @@ function nextOpening({ startSecs, days }: Window, wallMs: number): number {
     const isDay = days.length === 0 || days.includes(new Date(opening).getUTCDay());
     if (isDay && opening >= wallMs) return opening;
   }
-  // The loop finds every other case, so the window opens once a week, and today's opening has passed: the next one is
-  // in a week.
+  // The loop finds the next opening in all cases but one: the window opens once a week, and today's opening has passed.
+  // Then the next one is in a week.
   return midnight + 7 * DAY_MS + startSecs * SECOND_MS;
 }
 

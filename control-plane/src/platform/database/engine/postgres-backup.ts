@@ -14,7 +14,7 @@ const LIST_TABLES = `select json_build_object('schema', current_schema(), 'table
   (select coalesce(json_agg(tablename order by tablename), '[]') from pg_tables where schemaname = current_schema()))`;
 const LIST_STEPS = `select coalesce(json_agg(name), '[]') from ${STEPS_TABLE}`;
 
-/** Tables of a newer release are not in the dump and would break its later migration. */
+/** Tables of a newer release are not in the dump. If they stayed, they would break a later migration. */
 const DROP_TABLES = `do $$ declare name text; begin
   for name in select tablename from pg_tables where schemaname = current_schema() loop
     execute format('drop table %I cascade', name);
@@ -58,8 +58,8 @@ export async function backupPostgres(url: string, target: string): Promise<void>
 
 /**
  * Replaces Footlight's tables with the tables of the backup in one transaction.
- * @throws BackupRefused when the backup is unusable, a control plane is connected, or the schema contains foreign
- *   tables
+ * @throws BackupRefused when the backup is unusable, a control plane is connected, or the schema contains tables of
+ * other programs
  */
 export async function restorePostgres(source: string, url: string): Promise<void> {
   if (!existsSync(source)) throw new BackupRefused(`There is no backup at ${source}.`);

@@ -166,7 +166,7 @@ export async function createSessions(db: Kysely<Schema>): Promise<void> {
     .execute();
   await db.schema.createIndex('storage_homes_host').on('storage_homes').column('host_id').execute();
   await db.schema.createIndex('storage_homes_by_app').on('storage_homes').column('app_id').execute();
-  // Indexes for the administrators' list of homes, and for the homes that a host must collect, oldest first.
+  // Indexes for the administrators' list of homes, and for the homes that a host must delete, oldest first.
   await db.schema
     .createIndex('storage_homes_by_created')
     .on('storage_homes')
