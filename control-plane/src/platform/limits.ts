@@ -2,8 +2,8 @@ import { type Clock, WindowCounter } from '@footlight/platform';
 import { ApiError } from './errors.ts';
 
 /**
- * Maximum log lines per minute about one host, or of one kind that requests trigger. A host that keeps reconnecting
- * with the correct backoff causes 45 per minute.
+ * Maximum log lines per minute about one host. The same limit applies to each kind of line that requests can trigger. A
+ * host that keeps reconnecting with the correct backoff causes 45 per minute.
  */
 export const LOG_LINES_PER_MINUTE = 120;
 

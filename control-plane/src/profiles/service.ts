@@ -16,8 +16,7 @@ export interface Profiles extends Defaults, Offers {
   /** Stores the shipped catalog at the first boot. */
   seedShipped(): Promise<void>;
   /**
-   * Returns those of the ids that name launch profiles that people may choose, and locks these profiles until the
-   * transaction ends.
+   * Returns the given ids whose launch profiles people may choose, and locks these profiles until the transaction ends.
    */
   lockUserProfiles(tx: Tx, ids: readonly string[]): Promise<Set<string>>;
   /** Reads in one step the streams of launches without a choice, for all apps of a list. */

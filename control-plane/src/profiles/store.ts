@@ -192,8 +192,8 @@ export async function countPreferences(db: Executor): Promise<Map<string, number
 }
 
 /**
- * For each launch profile, the number of apps whose allow-list contains it, and of those whose list contains only it.
- * Profiles on no list are missing.
+ * For each launch profile, the number of apps whose allow-list contains it, and the number of apps whose allow-list
+ * contains nothing else. Profiles on no list are missing.
  */
 export async function countAllowLists(db: Executor): Promise<Map<string, { apps: number; alone: number }>> {
   const lengths = db
@@ -239,8 +239,8 @@ export async function listAppsLimitedTo(tx: Tx, id: string): Promise<string[]> {
 }
 
 /**
- * Returns those of the ids that name launch profiles that people may choose. It locks these profiles until the
- * transaction ends, so that none is deleted before the caller refers to it.
+ * Returns the given ids whose launch profiles people may choose. It locks these profiles until the transaction ends, so
+ * that none is deleted before the caller refers to it.
  */
 export async function lockUserProfiles(tx: Tx, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();

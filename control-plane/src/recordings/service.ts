@@ -50,7 +50,7 @@ export interface Recordings {
   /**
    * Like `freeze`, but without a person's request. The number per session and host is limited. Does nothing if a
    * recording is not possible. Never rejects.
-   * @param actorUserId account whose action is the cause; null: no account's
+   * @param actorUserId account whose action is the cause; null: no account caused the recording
    */
   freezeOnce(sessionId: string, cause: AutomaticCause, actorUserId: string | null): Promise<void>;
   /** @throws ApiError 404 */

@@ -44,7 +44,7 @@ type SocketClass = NonNullable<NonNullable<WebsocketPluginOptions['options']>['W
 const SWITCHING_PROTOCOLS = 101;
 const JSON_TYPE = 'application/json; charset=utf-8';
 const EVENT_STREAM = 'text/event-stream';
-/** Node refuses longer request lines; longer path parts are checked by their schemas. */
+/** Node refuses longer request lines; the schemas limit the length of path parts. */
 const MAX_URL_LENGTH = 16 * 1024;
 /** Larger than every operation's own message limit. */
 const MAX_SOCKET_PAYLOAD_BYTES = 1024 * 1024;

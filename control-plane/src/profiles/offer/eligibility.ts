@@ -7,7 +7,8 @@ import { floorOf } from '../rungs/chain.ts';
 /** A client's failure counts for this time. */
 export const FAILURE_COUNTS_MS = 30 * DAY_MS;
 /**
- * A display is fast enough from this share of the rung's frame rate. For example, a 59.94 Hz display can show 60 FPS.
+ * A display is fast enough if its refresh rate is at least this share of the rung's frame rate. For example, a 59.94 Hz
+ * display can show 60 FPS.
  */
 const REFRESH_TOLERANCE = 0.98;
 

@@ -217,7 +217,7 @@ describe('any seconds at any times', () => {
   const mostly = <T>(usual: fc.Arbitrary<T>, seldom: fc.Arbitrary<T>): fc.Arbitrary<T> =>
     fc.oneof({ weight: 40, arbitrary: usual }, { weight: 1, arbitrary: seldom });
   const second = fc.record({
-    /** Time since the second before. */
+    /** Time since the previous second. */
     ms: mostly(fc.constantFrom(S, S, 900, 1_200), fc.integer({ min: -4 * MAX_REPEATED_MS, max: 60 * S })),
     health: mostly<ClientHealth>(
       fc.constantFrom<ClientHealth>('decode_degrading', 'decode_degrading', 'client_unsupported'),

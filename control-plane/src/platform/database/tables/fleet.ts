@@ -30,7 +30,7 @@ export interface HostsTable {
   readiness: string | null;
   /** Time of the last change of the stored readiness. */
   readiness_reported_at: number | null;
-  /** JSON array of the codecs of the encoder in effect; null: never reported. */
+  /** JSON array of the codecs of the encoder that the host uses; null: never reported. */
   codecs: string | null;
   /** JSON object codec → {max_pixel_rate_mpix_s}; null: never reported. */
   codec_throughput: string | null;

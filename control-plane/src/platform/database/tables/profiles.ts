@@ -38,7 +38,7 @@ export interface StreamProfilesTable {
   updated_at: number;
 }
 
-/** A named chain of rungs; an app may prefer or force a launch profile, or allow only some. */
+/** A named chain of rungs; an app may prefer or force one launch profile, or allow only some launch profiles. */
 export interface LaunchProfilesTable {
   id: string;
   display_name: string;

@@ -48,7 +48,7 @@ export interface SessionsTable {
   encode_slots: number;
   /** The app that owns the home (a tile's parent); null without a managed home. */
   home_app_id: string | null;
-  /** Encoder family in effect on the host at launch. */
+  /** Encoder family that the host used at the launch. */
   encoder: EncoderFamily;
   stream_width: number;
   stream_height: number;

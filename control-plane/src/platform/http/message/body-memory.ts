@@ -21,8 +21,8 @@ export interface BodyClaim {
 
 /**
  * Bounds the memory of bodies that are being received, per sender. Otherwise a thousand connections with unfinished
- * large bodies would keep a gigabyte until their timeout. The only body of a sender is always accepted; the operation
- * limits its length.
+ * large bodies would keep a gigabyte until their timeout. If a sender has only one body in progress, this body is
+ * always accepted; the operation limits its length.
  */
 export class BodyMemory {
   readonly #freeBytes: number;
