@@ -63,7 +63,7 @@ interface Page<Item> {
   next_cursor: string | null;
 }
 
-/** Sessions from launch to end. Methods with a caller check the caller's rights. */
+/** Sessions from launch to end. Every method with a parameter `caller` checks the rights of this account. */
 export interface Sessions extends SessionDirectory, Captures {
   readonly streams: EventStreams;
   readonly iceServers: IceServer[];

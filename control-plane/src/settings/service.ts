@@ -38,7 +38,7 @@ export interface Settings {
   follow(follower: SettingsFollower): void;
   /** Settings, at most 2 s old. */
   current(): Promise<SettingsInForce>;
-  /** The current list, at most 2 s old. Never rejects: an unreadable list is empty. */
+  /** The current list, at most 2 s old. Never rejects: if the list cannot be read, it counts as empty. */
   originsInForce(): Promise<OriginsInForce>;
 }
 

@@ -59,7 +59,7 @@ export interface LaunchRequest {
   terms: LaunchTerms;
 }
 
-/** A launch that passed all checks without locks. */
+/** A launch that passed all checks that need no locks. */
 export interface AdmittedLaunch extends LaunchRequest {
   app: LaunchApp;
   /** Owner of runtime, resources and home: the parent of a tile, otherwise the app itself. */
@@ -81,7 +81,7 @@ export interface AdmittedLaunch extends LaunchRequest {
 export interface ChosenGpu {
   launch: AdmittedLaunch;
   gpu: GpuFacts;
-  /** Explanation as of the choice of the GPU. */
+  /** Explanation at the time of the choice of the GPU. */
   explanation: Placement;
 }
 

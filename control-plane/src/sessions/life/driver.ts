@@ -68,8 +68,8 @@ export function createDriver(
   }
 
   /**
-   * Whether a failed command may end its session. If the link broke before the ack, it may not: the agent may have
-   * accepted the command, and its next registration shows the result.
+   * Whether a failed command may end its session. If the link broke before the ack, the session goes on: the agent may
+   * have accepted the command, and its next registration shows the result.
    */
   const isVerdict = (result: CommandResult): boolean => result.kind !== 'not_connected' || !result.sent;
 

@@ -160,7 +160,7 @@ export function decideReport(facts: SessionFacts, report: SessionReport): Step {
   return { kind: 'move', to: report.state, state_detail: report.detail ?? null };
 }
 
-/** The end of a session from an agent's report. A failure during a stop is handled before. */
+/** The end of a session from an agent's report. The caller has already handled a failure during a stop. */
 function endingOf(facts: SessionFacts, report: SessionReport, to: TerminalState): Ending {
   const failed = to === 'failed';
   const end_reason = report.reason ?? facts.stop_reason ?? impliedReason(report, to);

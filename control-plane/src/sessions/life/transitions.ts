@@ -48,7 +48,7 @@ export interface Change {
 
 export interface Transitions {
   /**
-   * Ends a session because of the control plane, if the session is in one of the given states.
+   * Ends a session by a decision of the control plane, if the session is in one of the given states.
    * @param guard called first in the transaction; an exception rolls back (fence of a leader task)
    * @returns whether this call ended the session
    */
@@ -80,7 +80,7 @@ export interface Transitions {
    */
   applyStep(tx: Tx, row: LifeRow, step: Step, opens: boolean): Promise<Change | null>;
   /**
-   * Ends a session because of the control plane, in the caller's transaction.
+   * Ends a session by a decision of the control plane, in the caller's transaction.
    * @returns null when the session has already ended, or the row's state has changed since it was read
    */
   applyEnd(tx: Tx, row: LifeRow, end: ControlEnd): Promise<Change | null>;

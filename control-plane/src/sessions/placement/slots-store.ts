@@ -96,8 +96,8 @@ export async function releaseSlots(tx: Tx, gpuId: string, slots: number): Promis
     .set({
       slots_used: remaining,
       sessions_active: sql<number>`case when sessions_active > 0 then sessions_active - 1 else 0 end`,
-      // A capacity report may have lowered slots_total below the booked slots; slots_guard therefore follows the
-      // remaining bookings.
+      // A capacity report may have lowered slots_total below the booked slots; slots_guard is therefore computed from
+      // the remaining bookings.
       slots_guard: sql<number>`case when ${remaining} > slots_total then ${remaining} else slots_total end`,
     })
     .where('id', '=', gpuId)
