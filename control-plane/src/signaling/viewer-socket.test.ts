@@ -28,7 +28,7 @@ const hello: Hello = {
   codecs: [],
 };
 
-/** A socket whose peer reads nothing and answers nothing unless the test does so. */
+/** A socket whose peer reads and answers only when the test requests it. */
 class StuckSocket extends EventEmitter {
   readonly OPEN = 1;
   readyState = 1;

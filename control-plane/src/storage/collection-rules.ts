@@ -2,8 +2,8 @@
 import { DAY_MS } from '@footlight/platform';
 
 /**
- * Time between the mark and the collection. A launch in this time still keeps the files. Source: docs/homes.md,
- * "Deletion".
+ * Time between the marking of a home and the deletion of its files. A launch in this time still keeps the files.
+ * Source: docs/homes.md, "Deletion".
  */
 export const HOME_GRACE_MS = DAY_MS;
 

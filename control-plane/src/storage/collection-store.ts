@@ -1,4 +1,4 @@
-/** Queries about homes that are listed, marked and collected. */
+/** Queries for the list of homes, for marking homes, and for their deletion. */
 import { nonterminalStates, quotaStates } from '@footlight/protocol';
 import type { DueHome } from '@footlight/protocol/agent';
 import { type ExpressionBuilder, sql } from 'kysely';
@@ -62,7 +62,7 @@ export async function lockListedHome(tx: Tx, id: string): Promise<ListedHome | u
   return selectListed(tx).where('storage_homes.id', '=', id).executeTakeFirst();
 }
 
-/** Marks a home for collection. An earlier mark stays, because a second call must not postpone the deletion. */
+/** Marks a home for deletion. An earlier mark stays, because a second call must not postpone the deletion. */
 export async function markHome(tx: Tx, id: string, nowMs: number): Promise<boolean> {
   const result = await tx
     .updateTable('storage_homes')
@@ -113,7 +113,7 @@ export async function findHolder(tx: Tx, homeId: string): Promise<string | null>
 }
 
 /**
- * Homes that a host must collect, oldest mark first. A session that is stopping may still write to its home, and a
+ * Homes that a host must delete, oldest mark first. A session that is stopping may still write to its home, and a
  * directory that another home of the host uses is never listed.
  * @param markedBeforeMs homes that were marked later are still in their grace period
  * @param after mark and id of the last home of the page before; null: the first page
@@ -178,7 +178,7 @@ export async function deleteHomes(tx: Tx, ids: readonly string[]): Promise<void>
   if (ids.length > 0) await tx.deleteFrom('storage_homes').where('id', 'in', ids).execute();
 }
 
-/** Locks records without a host, because no host will collect them. */
+/** Locks the records of homes without a host; no host will delete these homes. */
 export function lockUnreapableHomes(tx: Tx, limit: number): Promise<{ id: string }[]> {
   return tx
     .selectFrom('storage_homes')

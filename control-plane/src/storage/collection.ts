@@ -26,14 +26,14 @@ import { GraceClock } from './grace-clock.ts';
  */
 const JANITOR_BATCH = 500;
 
-/** The administrators' list of homes, and the collection of homes by the hosts. */
+/** The administrators' list of homes, and the deletion of marked homes by the hosts. */
 export interface Storage {
   /** @throws ApiError 400 for an unreadable cursor */
   list(
     filter: HomeFilter & { cursor?: string | undefined },
   ): Promise<{ items: StorageHome[]; next_cursor: string | null }>;
   /**
-   * Marks a home for collection; a second call changes nothing.
+   * Marks a home for deletion; a second call changes nothing.
    * @throws ApiError 404; 409 `home_in_use` with the session that uses it
    */
   tombstone(id: string, actorUserId: string): Promise<void>;
@@ -61,7 +61,7 @@ export function createStorage(
   const { activity, clock, database, jobs } = platform;
   const grace = new GraceClock(clock);
 
-  // Deletes records whose host was deleted: no host will collect them, and the files stay on that machine.
+  // Deletes records whose host was deleted: no host will delete these homes, and the files stay on that machine.
   jobs.handle('storage.home_janitor', {
     async run({ fence, signal }) {
       let deleted_unreapable = 0;

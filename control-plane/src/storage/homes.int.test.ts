@@ -271,7 +271,7 @@ describeDatabases('homes', ({ fresh }) => {
       expect(ids(first)).toEqual(old.sort());
       const second = await page(`?cursor=${first.next_cursor}`);
       expect([ids(second), second.next_cursor]).toEqual([[young, youngest], null]);
-      // The same request returns the same list, because no home was collected.
+      // The same request returns the same list, because no home was deleted.
       expect(await page()).toEqual(first);
     });
 

@@ -4,7 +4,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { Storage } from './collection.ts';
 import { sumOwnHomes } from './store.ts';
 
-/** Registers the routes of homes for people, for administrators, and for the hosts that collect them. */
+/** Registers the routes of homes for people, for administrators, and for the hosts that delete homes. */
 export function registerStorageRoutes(
   server: Server,
   storage: Storage,

@@ -15,7 +15,7 @@ export async function loadHome(
     .executeTakeFirst();
 }
 
-/** Whether a user has a home of this app on this host that is not marked for collection. */
+/** Whether a user has a home of this app on this host that is not marked for deletion. */
 export async function hasHome(
   db: Executor,
   key: { userId: string; appId: string; hostId: string },
@@ -37,8 +37,8 @@ export async function lockHomes(tx: Tx, owners: readonly { userId: string; appId
 }
 
 /**
- * Marks a home as used now, which also cancels its collection. Waits for a concurrent confirmation of the deletion by
- * the host.
+ * Marks a home as used now, which also cancels its deletion. Waits for a concurrent confirmation of the deletion by the
+ * host.
  * @returns false: the home was deleted
  */
 export async function touchHome(tx: Tx, id: string, nowMs: number): Promise<boolean> {
@@ -89,7 +89,7 @@ export async function storeHomeSize(
     .execute();
 }
 
-/** Host of the most recently used home that is not marked for collection; null: there is none. */
+/** Host of the most recently used home that is not marked for deletion; null: there is none. */
 export async function loadNewestHomeHost(
   db: Executor,
   userId: string,
@@ -109,7 +109,7 @@ export async function loadNewestHomeHost(
 }
 
 /**
- * Removes the reference to a deleted user, app or host from homes and marks them for collection.
+ * Removes the reference to a deleted user, app or host from homes, and marks these homes for deletion.
  * @returns number of changed homes
  */
 export async function orphanHomes(
@@ -127,7 +127,7 @@ export async function orphanHomes(
 }
 
 /**
- * Size of a user's homes by app, summed over hosts; homes that are marked for collection and homes of deleted apps are
+ * Size of a user's homes by app, summed over hosts; homes that are marked for deletion and homes of deleted apps are
  * left out.
  */
 export function sumOwnHomes(
@@ -152,8 +152,8 @@ export function sumOwnHomes(
 }
 
 /**
- * Marks for collection the homes of the app, and homes that its tiles had before they became tiles. The hosts then
- * delete the files.
+ * Marks for deletion the homes of the app, and homes that its tiles had before they became tiles. The hosts then delete
+ * the files.
  */
 export async function releaseHomesOfApp(tx: Tx, appId: string, nowMs: number): Promise<void> {
   await tx

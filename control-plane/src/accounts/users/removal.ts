@@ -18,7 +18,7 @@ export type Removal =
   | { kind: 'active_session' };
 
 /**
- * Deletes an account; no other code does. Its homes lose their owner and become due for collection; other rows are
+ * Deletes an account; no other code does. Its homes lose their owner and are marked for deletion; other rows are
  * deleted by cascades. A launch that locked the row first counts as an active session; a later launch finds no account.
  */
 export async function removeUser(

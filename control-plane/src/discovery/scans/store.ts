@@ -22,7 +22,7 @@ const ENDED = ['reported', 'failed'] as const;
 const BATCH = 500;
 
 /**
- * A home is scanned if it is not due for collection, is a directory, and has a user, a host and an app with a library
+ * A home is scanned if it is not marked for deletion, is a directory, and has a user, a host and an app with a library
  * provider.
  */
 const isScanned = (eb: ExpressionBuilder<Schema, 'storage_homes' | 'apps'>) =>

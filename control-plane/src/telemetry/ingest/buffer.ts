@@ -83,7 +83,7 @@ export class TelemetryBuffer implements Collector {
     if (this.#take(row.payload.length, personId)) this.#waiting.events.push({ row, isFromHost });
   }
 
-  /** Replaces the session's earlier one. */
+  /** Replaces the session's earlier clock. */
   clock(row: SessionClocksTable, personId: string): void {
     const { clocks } = this.#waiting;
     if (clocks.has(row.session_id) || this.#take(0, personId)) clocks.set(row.session_id, row);

@@ -40,8 +40,8 @@ const LONG_FRAMES = { name: 'client.present_long_frames', estimator: 'max', unit
 const BEATS = { name: 'client.present_beat_fraction', estimator: 'max', unit: 'fraction' } as const;
 
 /**
- * Note of a condition that never holds: a hidden page presents no frames, so its figures do not show the quality of the
- * path.
+ * A condition with this note never counts as met: a hidden page presents no frames, so its figures do not show the
+ * quality of the path.
  */
 const NOT_ASSESSABLE = 'not assessable while hidden';
 const NO_SAMPLES = 'no samples';
@@ -132,8 +132,8 @@ function valuesOf(name: SeriesName, evidence: Evidence): number[] {
 }
 
 /**
- * Events that report that the page became hidden. Events that report a visible page are ignored, because the page was
- * hidden before them.
+ * Events that report that the page became hidden. An event that reports a visible page shows only that the page was
+ * hidden before, so it is ignored.
  */
 export const hidingEvents = ({ events }: Evidence) =>
   events.filter(
