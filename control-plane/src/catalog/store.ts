@@ -217,7 +217,7 @@ export async function setAppPictures(
   await tx.updateTable('apps').set(columns).where('id', '=', appId).execute();
 }
 
-/** Counts sessions per app that were created since the given time, in any state. */
+/** Counts the sessions of each app that were created since the given time, in any state. */
 export async function countSessionsSince(
   db: Executor,
   appIds: readonly string[],

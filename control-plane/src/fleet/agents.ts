@@ -7,8 +7,7 @@ import type { Platform } from '../platform/platform.ts';
 import { type CommandResult, type HostLink, hostSubjects, type SignalToAgent } from './subjects.ts';
 
 /**
- * Time limit for the answer of the replica with the link, in addition to the time that this replica waits for the
- * agent.
+ * Time limit for the answer of the replica with the link, in addition to that replica's own wait for the agent.
  */
 export const BUS_LIMIT_MS = 2 * SECOND_MS;
 

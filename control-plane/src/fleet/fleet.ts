@@ -39,8 +39,8 @@ export interface GpuLoad {
  * Callbacks of the fleet into the sessions feature, which handles agent messages about sessions. Set when the service
  * is composed.
  *
- * Calls about one host follow the order of its frames; calls about different hosts run concurrently. An exception is
- * logged and never closes the link.
+ * Calls about one host are made in the order of its frames; calls about different hosts run concurrently. An exception
+ * is logged and never closes the link.
  */
 export interface AgentHandlers {
   /**

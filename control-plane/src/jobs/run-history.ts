@@ -86,8 +86,8 @@ export async function deleteOldRuns(
 }
 
 /**
- * Corrects ended runs with times in the future: an end after now becomes now, and any time after its run's end becomes
- * that end. Otherwise such runs would stay the newest ones until those times.
+ * Corrects ended runs with times in the future: an end after now becomes now, and every other time of the run that is
+ * after this end becomes this end. Otherwise such runs would stay the newest ones until those times.
  */
 export async function capEndedRuns(
   tx: Tx,

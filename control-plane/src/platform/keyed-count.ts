@@ -2,7 +2,7 @@
 export interface KeyedCount {
   readonly total: number;
   of(key: string): number;
-  /** Counts one more. @returns a function that ends this one; a second call does nothing */
+  /** Adds one to the count of the key. @returns a function that subtracts it again; a second call does nothing */
   begin(key: string): () => void;
 }
 

@@ -56,7 +56,7 @@ export interface Leader {
 
 const LEASE_MS = 30 * SECOND_MS;
 /**
- * A lease that ends later than this was stored while a clock was ahead, and is ignored. Otherwise no replica could do
+ * If a lease ends later than this, it was stored while a clock was ahead, and is ignored. Otherwise no replica could do
  * the work until that time. Clocks of replicas normally differ by far less.
  */
 const LONGEST_LEASE_MS = LEASE_MS + MINUTE_MS;

@@ -49,7 +49,7 @@ export function listHomes(
     .execute();
 }
 
-/** Reads a home with its names, and locks it until the transaction ends. */
+/** Reads a home with the names of its user, app and host, and locks the home until the transaction ends. */
 export async function lockListedHome(tx: Tx, id: string): Promise<ListedHome | undefined> {
   // Locked separately, because the outer side of a join cannot be locked.
   const locked = await tx

@@ -19,7 +19,8 @@ export interface DevSessions {
   /** Creates the key if the feature is on, and deletes identities that expired while the service was down. */
   start(): Promise<void>;
   /**
-   * Creates an account and signs it in; both expire together. The caller has already checked the developers' key.
+   * Creates an account and signs it in; the account and its token expire at the same time. The caller has already
+   * checked the developers' key.
    * @param address client address for the log
    */
   open(

@@ -17,7 +17,7 @@ import {
 } from './record.ts';
 import * as store from './store.ts';
 
-/** Maximum apps that the refusal of a delete names. */
+/** Maximum number of apps that the message of a refused deletion names. */
 const MAX_NAMED_APPS = 5;
 
 /**

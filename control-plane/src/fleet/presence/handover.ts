@@ -14,9 +14,9 @@ const FAILED_CHECKS = 3;
 const ANY = 'any';
 
 /**
- * Sends the hosts of this replica to others while this replica cannot reach the database but another one can. Otherwise
- * no report of these hosts would be stored, and a launch on them would stay in the state `assigned`. When no other
- * replica reaches the database either, the hosts stay, because a reconnect would not help.
+ * Sends the hosts of this replica to other replicas, while this replica cannot reach the database but another one can.
+ * Otherwise no report of these hosts would be stored, and a launch on them would stay in the state `assigned`. When no
+ * other replica reaches the database either, the hosts stay, because a reconnect would not help.
  *
  * The fleet of a control plane with a bus owns this object. `close` frees its timer and its bus responder.
  */
@@ -25,7 +25,7 @@ export class Handover {
   readonly #answers: () => Promise<boolean>;
   readonly #sendAway: () => void;
   #timer: Timer | null = null;
-  /** Answers other replicas that this one reaches the database; open only while this is true. */
+  /** Confirms to other replicas that this one reaches the database; open only while it does. */
   #responder: Subscription | null = null;
   #failedChecks = 0;
   #checking = false;

@@ -5,7 +5,7 @@ import { values } from '../../platform/database/query/values.ts';
 /** Each row has four values, so a statement stays far below the limits of values: Postgres 65,535, SQLite 32,766. */
 const ROWS_PER_STATEMENT = 512;
 
-/** Values of one host since the last write; null: none of that kind. */
+/** New values of one host since the last write; null: there is no new value. */
 export interface HostHeartbeat {
   hostId: string;
   heartbeatAt: number | null;

@@ -1,7 +1,7 @@
 /**
  * Computes when a job runs. Pure: the functions receive schedules and the time, and return times. A window uses local
- * time. An hour that occurs twice (end of summer time) is inside twice, and a window in a skipped hour does not open on
- * that day. Source: docs/configuration.md, "Background jobs".
+ * time. An hour that occurs twice (end of summer time) is inside the window both times, and a window in a skipped hour
+ * does not open on that day. Source: docs/configuration.md, "Background jobs".
  */
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import { nextClockChange, wallClockMs } from './zone.ts';

@@ -305,8 +305,8 @@ class Booking {
 }
 
 /**
- * Launches of each user that passed in this transaction. A later launch of the same user must also count their quota
- * and homes.
+ * Launches of each user that passed in this transaction. For a later launch of the same user they count towards the
+ * quota, and their homes are in use.
  */
 class PassedOfUsers {
   readonly #byUser = new Map<string, { sessions: number; homeAppIds: Set<string> }>();

@@ -98,7 +98,7 @@ export function decideStuck(
 /** Facts about the connections of the whole fleet. */
 export interface PresenceFacts {
   connected: number;
-  /** Number of hosts that were connected at most one grace period before the last connection was lost. */
+  /** Number of hosts that were still connected during the grace period before the last connection was lost. */
   lastConnected: number;
   /** Time when the number of connections last rose from zero; null: never. */
   firstConnectedAtMs: number | null;

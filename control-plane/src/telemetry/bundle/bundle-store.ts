@@ -18,7 +18,7 @@ export const findBundledSession = (db: Executor, id: string): Promise<BundledSes
     .where('id', '=', id)
     .executeTakeFirst();
 
-/** Payload of the first picture that a viewer of the session reported; undefined: no viewer reported one. */
+/** Payload of the session's first event that reports a first picture; undefined: no viewer reported one. */
 export async function loadFirstPicture(db: Executor, sessionId: string): Promise<string | undefined> {
   const row = await db
     .selectFrom('session_trace_events')

@@ -43,7 +43,8 @@ function urlOf(server: NetServer, host: string | null, scheme: string): string {
 }
 
 /**
- * Logs a failed accept, for example without free descriptors, so that the process and its open connections continue.
+ * Logs a failed `accept`, for example because no file descriptor is free, so that the process and its open connections
+ * continue.
  */
 export function surviveFailedAccepts(server: NetServer, logger: Logger): void {
   server.on('error', (error: NodeJS.ErrnoException) => {

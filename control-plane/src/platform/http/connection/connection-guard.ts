@@ -8,8 +8,9 @@ import type { Socket } from 'node:net';
 /** Maximum pipelined requests of one connection. Browsers and agents wait for each answer. */
 const MAX_PIPELINED = 16;
 /**
- * Maximum characters in the request lines and headers of one connection's waiting requests; a single request may have
- * as many. Without this limit 400 connections with 15 large requests each took 260 MB (Node 20.20).
+ * Maximum characters in the request lines and headers of all waiting requests of one connection. A single request may
+ * have the same number of characters. Without this limit 400 connections with 15 large requests each took 260 MB (Node
+ * 20.20).
  */
 const MAX_WAITING_HEADERS = 16 * 1024;
 /** A body with fewer chunks is accepted; their size does not matter. */

@@ -36,7 +36,10 @@ export type AuthenticateNode = (
 /** Looks up a bearer token; null for an unknown, expired or revoked token, or a disabled account. */
 export type Authenticate = (bearer: string) => Promise<Caller | null>;
 
-/** Authentication other than a bearer token; the feature that owns the credential checks it. */
+/**
+ * The account of a bearer token. null: the operation uses another credential, which the feature that owns the
+ * credential checks.
+ */
 export type CallerOf<Id extends OperationId> = AuthOf<Id> extends 'user' | 'admin' ? Caller : null;
 /** The host of a call with a node credential. */
 export type NodeOf<Id extends OperationId> = AuthOf<Id> extends 'node' ? NodeCaller : null;

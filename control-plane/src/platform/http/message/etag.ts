@@ -1,6 +1,5 @@
 /**
- * Whether an If-None-Match header contains the answer's tag; both may be weak.
- * Source: RFC 9110, section 13.1.2.
+ * Whether an If-None-Match header contains the answer's tag; both tags may be weak. Source: RFC 9110, section 13.1.2.
  */
 export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
