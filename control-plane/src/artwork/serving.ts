@@ -16,7 +16,7 @@ export interface ServedAsset {
 export interface Serving {
   /**
    * @param width missing: the original bytes
-   * @param ifNoneMatch the header of that name
+   * @param ifNoneMatch value of the header If-None-Match
    * @throws ApiError not_found for a malformed or unknown name, 503 while too many sizes wait
    */
   serve(

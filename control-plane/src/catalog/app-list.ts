@@ -133,7 +133,7 @@ export function createAppList(
   };
 }
 
-/** A finished page with the versions of its sources. It is valid while they are current. */
+/** A finished page with the versions of its sources. The page is valid while these versions are current. */
 interface KeptPage {
   readonly catalog: ListedCatalog;
   /** Version of the catalog before the page was read. */

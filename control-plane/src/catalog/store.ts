@@ -234,7 +234,7 @@ export async function countSessionsSince(
   return new Map(rows.map((row) => [row.app_id, row.count]));
 }
 
-/** Allow-lists of apps that have one. */
+/** The allow-lists of those apps in `appIds` that have an allow-list. */
 export async function loadAllowLists(
   db: Executor,
   appIds: readonly string[],

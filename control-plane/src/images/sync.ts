@@ -83,7 +83,7 @@ export async function syncCatalog(
   }
 }
 
-/** Columns of the catalog after a manifest. `previous_sha256` belongs to the manifest before the last change. */
+/** The catalog columns to store for this manifest. `previous_sha256` belongs to the manifest before the last change. */
 function provenanceOf(
   row: CatalogRow,
   { sha256, commitSha, url }: FetchedManifest,

@@ -9,7 +9,7 @@ import {
   PUBLIC_INTERNET,
 } from '../../platform/outgoing/guarded-fetch.ts';
 
-/** Pause between two calls. The provider requests it from its users. */
+/** Pause between two calls. The provider asks its users for this pause. */
 const BETWEEN_CALLS_MS = 500;
 const CALL_DEADLINE_MS = 10 * SECOND_MS;
 /** Maximum bytes of an answer. The value is chosen, not measured, and larger than any answer needs. */

@@ -46,8 +46,8 @@ export interface CapacityPlan {
 type StoredHost = HostCapacityColumns & Pick<HostCapacity, 'readiness' | 'first_capacity_at'>;
 
 /**
- * Changes by a capacity report. It replaces the former report; missing fields keep their stored value. Agents report
- * after each registration and each configuration, mostly unchanged; then nothing is written.
+ * Plans the changes that a capacity report makes. It replaces the former report; missing fields keep their stored
+ * value. Agents report after each registration and each configuration, mostly unchanged; then nothing is written.
  * @param stored the relevant columns of the host, and all its GPU rows
  * @param nowMs time stamp for a changed readiness and the first report
  * After a failed report the stored GPUs are kept, but hidden until the next good one. GPUs that a good report does not

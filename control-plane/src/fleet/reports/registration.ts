@@ -31,7 +31,7 @@ export interface RegistrationDeps {
   random: Random;
   handlers: AgentHandlers;
   imageHandlers: ImageHandlers | null;
-  /** Run after the reconciliation, in order. */
+  /** Steps that run after the reconciliation, in this order. */
   steps: readonly ((tx: Tx, hosts: readonly RegisteringHost[]) => Promise<void>)[];
 }
 
@@ -46,7 +46,7 @@ export type RegistrationOutcome =
   | {
       kind: 'registered';
       host: ClaimedHost;
-      /** Only after an enrollment; never stored. */
+      /** Set only after an enrollment; never stored. */
       secret: string | null;
       /** This registration created the record. */
       isNew: boolean;

@@ -29,7 +29,7 @@ export function parseTimeOfDay(text: string): number | null {
   return Number(match[1]) * 3_600 + Number(match[2]) * 60 + Number(match[3] ?? 0);
 }
 
-/** HH:MM:SS of seconds since midnight. */
+/** The text HH:MM:SS for seconds since midnight. */
 export function writeTimeOfDay(secs: number): string {
   return new Date(secs * SECOND_MS).toISOString().slice(11, 19);
 }
