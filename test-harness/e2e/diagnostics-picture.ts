@@ -13,7 +13,10 @@ const BARS: Rgb[] = [
   [0, 0, 255],
   [0, 0, 0],
 ];
-/** The fields below change to the next of these colours with every key and every click. */
+/**
+ * Colours of the two fields under the bars. One changes to the next colour with every key press, the other with every
+ * click.
+ */
 const FIELDS: Rgb[] = [
   [0x30, 0x30, 0x30],
   [0x00, 0xc0, 0x00],

@@ -59,10 +59,10 @@ function mentions(text: string, dialect: Database['dialect']): RawBuilder<SqlBoo
 }
 
 /**
- * SQLite scans the log backwards by number. If too few entries match to fill a page, it would read to the start of the
- * log. A lower bound ends the scan: the lowest number since the given time, read from the index on created_at. The plus
- * sign keeps SQLite from finding this bound by the same scan. Postgres chooses the index on created_at from its
- * statistics.
+ * SQLite scans the log by id, from the newest entry backwards. If too few entries match to fill a page, it would read
+ * to the start of the log. A lower bound ends the scan: the lowest id since the given time, read from the index on
+ * created_at. The plus sign keeps SQLite from finding this bound by the same scan. Postgres chooses the index on
+ * created_at from its statistics.
  */
 function numberedSince(sinceMs: number): RawBuilder<SqlBool> {
   return sql<SqlBool>`activity.id >= (select min(+id) from activity where created_at >= ${sinceMs})`;

@@ -79,7 +79,10 @@ export function judgeViewer(
   return other.client_id === mine.clientId ? 'reconnected' : 'taken_over';
 }
 
-/** The close code after the agent's last message. An error without its own code is closed as relay_unavailable. */
+/**
+ * The close code after the agent's last message. After an error without a close code of its own, the connection is
+ * closed with relay_unavailable.
+ */
 export function closeAfter(last: NonNullable<SignalToViewer['last']>): SignalCloseName {
   return last.type === 'bye' ? AFTER_BYE[last.reason] : (AFTER_ERROR.get(last.code) ?? 'relay_unavailable');
 }

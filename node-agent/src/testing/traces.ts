@@ -34,8 +34,8 @@ export interface DisplayTrace {
 /**
  * @param uids range of the agent's session users
  * @param displays displays of the agent's sessions; a number that another server uses now does not count
- * @param sessionIds sessions of the agent. They are necessary because control groups of other sessions do not count,
- * and because some processes of a session have a uid outside the range
+ * @param sessionIds ids of the agent's sessions. Only control groups with one of these ids are listed, and processes
+ * with one of these ids are listed even if their uid is outside the range
  */
 export async function tracesOf(
   stateDir: string,

@@ -14,8 +14,8 @@ const DEPTH_MS = 40;
 /** Smallest depth of the bucket: five of the largest packets (PAYLOAD_MTU). */
 const MIN_DEPTH_BYTES = 6_000;
 /**
- * Interval of the ticks: a third of a frame at 60 fps. With shorter ticks, the busy core would be woken more often (50
- * to 100 µs each, docs/development.md, "Benches").
+ * Interval of the ticks: a third of a frame at 60 fps. Shorter ticks would wake the worker's thread more often, and
+ * each wake-up costs 50 to 100 µs while an encoder runs (docs/development.md, "Benches").
  */
 const TICK_MS = 5;
 /**

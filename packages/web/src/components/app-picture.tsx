@@ -22,8 +22,9 @@ const assetSizes = (path: string) => ({
 });
 
 /**
- * An app's picture: its artwork on this server, otherwise a drawing from its id with its initial. Pictures of other
- * origins are never loaded, because a request would tell the other server who opens the library.
+ * An app's picture: its artwork on this server, otherwise a drawing that is generated from the app's id. On a cover, it
+ * shows the first letter of the app's name. Pictures of other origins are never loaded, because a request would tell
+ * the other server who opens the library.
  */
 export function AppPicture(props: {
   app: PictureApp;

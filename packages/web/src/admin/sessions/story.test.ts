@@ -91,12 +91,12 @@ describe('why a session runs there', () => {
   const refusal = { host_id: 'x', node_name: 'x', gpu_id: 'x', rule: 'slots', have: 0, need: 1 } as const;
 
   test.each([
-    [[gpu(1)], [], 'host-1', 'The only GPU that could run it, 1 slot free then.'],
+    [[gpu(1)], [], 'host-1', 'The only GPU that could run it, 1 slot free at the launch.'],
     [
       [gpu(3), gpu(1)],
       [refusal],
       'host-3',
-      'The best of 2 GPUs that could run it, 3 slots free then; 1 other could not.',
+      'The best of 2 GPUs that could run it, 3 slots free at the launch; 1 other could not.',
     ],
     [
       [gpu(3), gpu(1)],

@@ -271,7 +271,7 @@ export function whyThere(
     return candidates.length === 0
       ? `No GPU could run it${refused}.`
       : `${countLabel(candidates.length, 'GPU')} could run it${refused}.`;
-  const free = `${countLabel(place.free_slots, 'slot')} free then`;
+  const free = `${countLabel(place.free_slots, 'slot')} free at the launch`;
   if (candidates.length === 1) return `The only GPU that could run it, ${free}${refused}.`;
   if (turn === 0) return `The best of ${candidates.length} GPUs that could run it, ${free}${refused}.`;
   return `Number ${turn + 1} of ${candidates.length} GPUs that could run it: the GPUs before it were booked in the meantime${refused}.`;

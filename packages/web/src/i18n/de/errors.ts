@@ -68,7 +68,7 @@ export const errors: Table = {
   'That was not accepted': 'Das wurde nicht angenommen',
   'Nothing was changed. Check what you entered.': 'Nichts wurde geändert. Prüfe deine Eingaben.',
   'This does not fit the current state': 'Das passt nicht zum jetzigen Stand',
-  'Nothing was changed. Look again and retry.':
+  'Nothing was changed. Reload the page, check the current state, and try again.':
     'Nichts wurde geändert. Sieh noch einmal nach und versuche es erneut.',
   'That is too large': 'Das ist zu groß',
   'Nothing was changed. Try a smaller one.': 'Nichts wurde geändert. Versuche es mit etwas Kleinerem.',
