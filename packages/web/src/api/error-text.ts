@@ -132,7 +132,10 @@ const BY_STATUS: Readonly<Record<number, Texts>> = {
     msg('If you think that you need access, ask an administrator.'),
   ],
   404: [msg('It is not here any more'), msg('It may have been removed meanwhile. Go back and look again.')],
-  409: [msg('This does not fit the current state'), msg('Nothing was changed. Reload the page, check the current state, and try again.')],
+  409: [
+    msg('This does not fit the current state'),
+    msg('Nothing was changed. Reload the page, check the current state, and try again.'),
+  ],
   413: [msg('That is too large'), msg('Nothing was changed. Try a smaller one.')],
   422: [msg('That was not accepted'), msg('Nothing was changed. Check what you entered.')],
   429: [msg('Too many attempts'), msg('Wait a moment, then try again.')],

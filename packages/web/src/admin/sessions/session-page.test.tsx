@@ -130,7 +130,9 @@ describe('the story', () => {
     expect(story.getByText(failedSession.error_message ?? '')).toBeDefined();
     expect(story.getByText(/^The last output of the app/)).toBeDefined();
     expect(story.getByText('Failed')).toBeDefined();
-    expect(await story.findByText('The only GPU that could run it, 2 slots free at the launch.')).toBeDefined();
+    expect(
+      await story.findByText('The only GPU that could run it, 2 slots free at the launch.'),
+    ).toBeDefined();
     expect(screen.getByRole('log', { name: 'Last output of the app' }).textContent).toContain('libGL.so.1');
   });
 
