@@ -16,7 +16,7 @@ import { openHome } from '../sessions/home/home.ts';
 import { makeStateDir, RUNTIME_SESSION, startRuntimeApp } from '../testing/runtime-app.ts';
 import { commandOf } from '../testing/traces.ts';
 import { enterCgroup, makeCgroup, removeCgroupDirs } from './cgroups.ts';
-import { listProcesses } from './proc-table.ts';
+import { listProcesses, SESSION_VARIABLE, startVariable } from './proc-table.ts';
 import { APP_TMP_BYTES, findIsolation, type Isolation } from './process.ts';
 import { startChild } from './programs/child.ts';
 
@@ -316,6 +316,24 @@ describe.each([
       } finally {
         rmSync(planted, { recursive: true, force: true });
       }
+    },
+  );
+
+  // Vitest fails the run if a rejection has no handler, because the agent would end then.
+  test.skipIf(!isRoot)(
+    'never when its session ends while its sandbox is being made, and leaves no process',
+    async () => {
+      const ready = new Promise<void>((_, reject) => {
+        setImmediate(() => reject(new Error('the session ended')));
+      });
+      ready.catch(() => undefined);
+      const options = { isolation };
+      const started = startRuntimeApp({ stateDir, user: USER, args: ['sleep', '60'], options, ready });
+      await expect(started).rejects.toThrow('the session ended');
+      const left = listProcesses().filter(
+        ({ pid }) => startVariable(pid, SESSION_VARIABLE) === RUNTIME_SESSION,
+      );
+      expect(left).toEqual([]);
     },
   );
 });

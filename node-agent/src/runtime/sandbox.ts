@@ -53,6 +53,8 @@ export async function startSandboxed(
   clock: Clock,
   ready: Promise<unknown> = Promise.resolve(),
 ): Promise<Sandboxed> {
+  // It may reject before it is awaited, which would be an unhandled rejection.
+  ready.catch(() => undefined);
   const hasPidNamespace = options.includes('--unshare-pid');
   let output = '';
   let pid: number | null = null;

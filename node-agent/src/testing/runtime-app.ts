@@ -38,6 +38,8 @@ export interface RuntimeApp {
   /** Default: the system clock, and no log. */
   clock?: Clock;
   logger?: Logger;
+  /** Default: the app starts at once. */
+  ready?: Promise<void>;
   /** Called with the home's path before the app starts. */
   arrange?: (home: string) => void;
 }
@@ -66,7 +68,7 @@ export async function startRuntimeApp(app: RuntimeApp): Promise<{ app: RunningAp
     ...{ display: ':0', displaySocket, pulseServer: null },
     network: await runtime.openNetwork(spec),
     gpu: { renderNode: null, cdiName: null },
-    ready: Promise.resolve(),
+    ready: app.ready ?? Promise.resolve(),
   });
   return { app: running, home: dirs.home };
 }
