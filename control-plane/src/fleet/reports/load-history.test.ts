@@ -87,6 +87,12 @@ test('the last five minutes have each sample, the hour before has means of minut
   ).toEqual(new Set([60_000]));
 });
 
+test('a minute in which another GPU replaced one has the new one, with its own number', () => {
+  const history = new LoadHistory();
+  for (let n = 0; n < 72; n++) history.add(beat(), [n < 4 ? GPU : { ...GPU, id: 'b', index: 1 }], n * 5_000);
+  expect(history.samples()[0]?.gpus.map(({ gpu_index }) => gpu_index)).toEqual([1]);
+});
+
 test('a minute in which the GPUs changed has the new ones', () => {
   const history = new LoadHistory();
   const load = (index: number) => beat({ encoder_load: [{ gpu_index: index, sessions: 0, load: 0.5 }] });

@@ -100,7 +100,7 @@ const minuteOf = (row: readonly number[] | undefined): number => Math.floor((row
 function meanOf(rows: readonly number[][]): number[][] {
   const newest = rows.at(-1);
   if (newest === undefined) return [];
-  const alike = rows.filter(({ length }) => length === newest.length);
+  const alike = rows.filter((row) => gpuIndexes(row) === gpuIndexes(newest));
   return [
     newest.map((_, column) => {
       const figures = alike.map((row) => row[column] ?? Number.NaN).filter((figure) => !Number.isNaN(figure));
@@ -108,3 +108,6 @@ function meanOf(rows: readonly number[][]): number[][] {
     }),
   ];
 }
+
+const gpuIndexes = (row: readonly number[]): string =>
+  row.filter((_, at) => at >= HOST_FIGURES && (at - HOST_FIGURES) % GPU_FIGURES === 0).join();
