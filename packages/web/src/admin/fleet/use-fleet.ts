@@ -5,7 +5,7 @@ import { adminKeys } from '../frame/admin-query-keys.ts';
 
 /** Refresh interval. A new host is shown within 3 s. */
 const REFRESH_MS = 2_500;
-/** A fleet of more hosts is refreshed less often, because the answer for 1,000 hosts has 1 MB. */
+/** A fleet of more hosts is refreshed less often, because each refresh reads all hosts. */
 const MANY_HOSTS = 200;
 const MANY_REFRESH_MS = 10_000;
 /** Largest page size of the server; a larger fleet would need paging. */
