@@ -10,7 +10,7 @@ export interface Random {
   number(): number;
 }
 
-/** The operating system's random generator. */
+/** The random source of the programs: bytes and ids from the operating system's generator, numbers from Math.random. */
 export const systemRandom: Random = {
   bytes: (count) => randomBytes(count),
   uuid: () => randomUUID(),

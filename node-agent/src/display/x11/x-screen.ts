@@ -19,8 +19,9 @@ const NAMED_HZ = 60;
  * Changes the size of a virtual screen while apps draw. Sizes are pixels.
  *
  * Xvfb has one output and accepts any size up to its initial one. A screen must not be smaller than its output's
- * picture, so the output is off during the change. Only one change runs at a time. It has no close(), because the modes
- * are freed with the display. Source: X RandR protocol 1.5, RRSetScreenSize, RRCreateMode, RRSetCrtcConfig.
+ * picture, so the output is off during the change. The caller must run only one change at a time. There is no close(),
+ * because the modes are freed with the display. Source: X RandR protocol 1.5, RRSetScreenSize, RRCreateMode,
+ * RRSetCrtcConfig.
  */
 export class XScreenSize {
   readonly #x: XConnection;

@@ -25,7 +25,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Sends a body that never ends. @returns the text that was received */
+/** Sends a body without its last byte, so that the request stays open. @returns the text that was received */
 function hold(as: Person | null): { answer: string } {
   const held = { answer: '' };
   const [method, path] = as === null ? ['POST', '/v1/auth/login'] : ['PATCH', '/v1/me/profile-preferences'];
