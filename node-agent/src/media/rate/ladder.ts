@@ -50,7 +50,7 @@ interface Picture {
 
 /**
  * Reduces encoder effort, picture size and frame rate, in addition to the bitrate. Pure. Called once per second of
- * encoding, and once per cliff.
+ * encoding, and once per cliff (a sudden fall of the network's rate).
  *
  * Size and frame rate share one list of steps in the configured order; recovery uses the reverse order. Effort has its
  * own number of steps. Source: docs/media.md, "Rate control".

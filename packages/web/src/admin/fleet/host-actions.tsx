@@ -48,7 +48,7 @@ export function HostActions(props: { host: Host; sessions?: readonly AdminSessio
     mutationFn: () => call('hosts.restart', { params: { id: host.id }, body: { confirm: live > 0 } }),
     onSuccess: () => {
       setConfirming(null);
-      notify(`${host.node_name} restarts`);
+      notify(`The agent of ${host.node_name} restarts`);
       return refresh();
     },
   });

@@ -83,7 +83,7 @@ function Fields(props: {
     onSuccess: ({ restart_triggered }) => {
       setDraft({});
       const message = restart_triggered
-        ? `The settings were saved; ${host.node_name} restarts`
+        ? `The settings were saved; the agent of ${host.node_name} restarts`
         : `The settings of ${host.node_name} were saved`;
       notifications.show({ message, autoClose: 4000 });
     },

@@ -14,8 +14,8 @@ export interface Finding {
 }
 
 /**
- * Faults reported by the hosts, worst first. Pure. Only failed readiness checks are findings. Results that this page
- * does not know are shown only on the host's page.
+ * Problems of the hosts, worst first: offline hosts, unknown capacity, failed readiness checks, and no free slot. Pure.
+ * Readiness results that this page does not know are shown only on the host's page.
  */
 export function findingsOf(hosts: readonly Host[]): Finding[] {
   const found: Finding[] = [];

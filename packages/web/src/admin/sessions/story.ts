@@ -97,7 +97,7 @@ const ENDS: Readonly<Record<EndReason, Texts>> = {
   app_exited: ['The app closed itself.', ''],
   idle_timeout: ['It had no viewer for longer than its host allows.', ''],
   peer_gone: ['The connection to its viewer was lost for too long.', 'The figures below show the network.'],
-  agent_shutdown: ['Its host was shut down.', ''],
+  agent_shutdown: ['The agent of its host was stopped, or the host was shut down.', ''],
   agent_restart: ['The agent of its host restarted.', ''],
   orphaned: ['Its host had no connection to this service for too long.', 'Look at the network between them.'],
   assign_refused: ['The host refused the launch.', 'The message says why.'],
