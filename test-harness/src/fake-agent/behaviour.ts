@@ -72,7 +72,7 @@ export type BenchSamples = (
   atOnce: number,
 ) => SessionMetrics['metrics'] | null;
 
-/** The first second after the bitrate of a measurement was written. */
+/** Number of the second from which a measurement reports that its bitrate was changed while the encoder ran. */
 const FIRST_WRITE_S = 10;
 /** Bitrate at which a frame takes twice as long to encode, kbit/s. */
 const DOUBLES_AT_KBPS = 40_000;
