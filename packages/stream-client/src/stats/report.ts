@@ -143,7 +143,7 @@ const STUCK_AFTER_MS = 5_000;
 export class StuckDetector {
   #sinceMs: number | null = null;
 
-  /** @returns true once when the picture has been stuck for 5 s */
+  /** @returns true after each 5 s in which the picture was stuck */
   add(comparison: Comparison, atMs: number, hidden: boolean): boolean {
     const stuck = !hidden && comparison.decoded === 0 && (comparison.packets ?? 0) > 0;
     if (!stuck) {
