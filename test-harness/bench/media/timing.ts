@@ -45,7 +45,10 @@ interface Running {
   close(): Promise<void>;
 }
 
-/** One window: each side's CPU time and timing messages per second, and the display server's CPU time for all sides. */
+/**
+ * One window: for each side its CPU time per picture and its timing messages per second, and for all sides together the
+ * display server's CPU time per second.
+ */
 interface Window {
   sides: Record<Side, { msPerPicture: number; reports: number }>;
   displayMs: number;

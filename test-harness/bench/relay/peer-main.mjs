@@ -1,4 +1,4 @@
-/** The peer of the relay bench: the unmodified signaling server of PeerJS. Prints its address. */
+/** A reference of the relay bench: the unmodified signaling server of PeerJS. Prints its address. */
 import { createRequire } from 'node:module';
 
 // PeerJS's web framework calls this package as a function, but the workspace overrides it with a version that is not a

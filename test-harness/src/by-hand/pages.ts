@@ -47,7 +47,7 @@ const ENROLLMENT = 'an-enrollment-token-for-fake-hosts';
 const ADMIN = { email: 'ada@example.org', username: 'ada', password: 'a-long-enough-pass-phrase' };
 /** The only page of an instance that nobody has claimed. */
 const CLAIM: SheetPage = { name: '/setup', path: '/setup' };
-/** Pages of people without an account. */
+/** Pages that are shown to people who are not signed in. */
 const SIGN_IN: readonly SheetPage[] = [
   { name: '/login', path: '/login' },
   { name: '/register', path: '/register?invite=a-code' },

@@ -95,9 +95,9 @@ export interface PeerOptions {
  * connection; no events are sent afterwards.
  *
  * The host's candidates are sent only after the viewer's answer has arrived, because they trigger the viewer's
- * connectivity checks. If the library gets the answer while such a check waits, its threads start at once. A nearby
- * viewer's certificate may then arrive before the answer is stored, and is refused. If the answer is late, the
- * candidates are sent without it, because such a viewer is too far away for this race.
+ * connectivity checks. If such a check has already arrived when the library gets the answer, the library starts its
+ * threads immediately. A nearby viewer's certificate may then arrive before the answer is stored, and is refused. If the
+ * answer is late, the candidates are sent without it, because such a viewer is too far away for this race.
  */
 export class Peer {
   readonly pcId: string;

@@ -43,7 +43,9 @@ type ToldByServer =
 const BY_CODE: Readonly<Record<Exclude<ErrorCode, ToldByServer> | 'network', Texts>> = {
   network: [
     msg('The server cannot be reached'),
-    msg('Nothing was changed. Check your connection; this page tries again automatically.'),
+    msg(
+      'Check your connection. The page loads again automatically. If you were saving something, check whether it was saved.',
+    ),
   ],
   unauthorized: [msg('You are signed out'), msg('Sign in again to go on.')],
   invalid_credentials: [msg('Email or password is wrong'), msg('Check both and try again.')],

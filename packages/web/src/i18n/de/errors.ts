@@ -4,8 +4,8 @@ import type { Table } from '../translate.ts';
 export const errors: Table = {
   'Technical details': 'Technische Einzelheiten',
   'The server cannot be reached': 'Der Server ist nicht erreichbar',
-  'Nothing was changed. Check your connection; this page tries again automatically.':
-    'Nichts wurde geändert. Prüfe deine Verbindung; diese Seite versucht es von selbst noch einmal.',
+  'Check your connection. The page loads again automatically. If you were saving something, check whether it was saved.':
+    'Prüfe deine Verbindung. Die Seite lädt von selbst neu. Wenn du gerade etwas gespeichert hast, sieh nach, ob es gespeichert ist.',
   'You are signed out': 'Du bist abgemeldet',
   'Sign in again to go on.': 'Melde dich wieder an, um weiterzumachen.',
   'Email or password is wrong': 'E-Mail oder Passwort ist falsch',
