@@ -163,6 +163,17 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
     expect(mice().some(({ button }) => button === 32)).toBe(true);
   });
 
+  test('two parallel fingers scroll what is below them', async () => {
+    forget();
+    const [left, right] = [await at(0.3, 0.5), await at(0.5, 0.5)];
+    const up = ([x, y]: [number, number]): [number, number] => [x, y - 120];
+    await fingers.drag([left, right], [up(left), up(right)]);
+    await fingers.up();
+    await expect.poll(() => presses().some(({ button }) => button === 65), { timeout: 20_000 }).toBe(true);
+    expect(presses().every(({ button }) => button === 65)).toBe(true);
+    expect(await page.getByRole('button', { name: 'Show the whole picture' }).isVisible()).toBe(false);
+  });
+
   test('two fingers enlarge the picture, a tap hits what it shows, and a button shows the whole picture', async () => {
     forget();
     const whole = await picture();

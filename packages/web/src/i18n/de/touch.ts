@@ -12,8 +12,8 @@ export const touch: Table = {
     'Ein Finger bewegt den Zeiger, Tippen klickt, langes Drücken zieht. Zwei Finger blättern; ihr Tippen ist ein Rechtsklick.',
   'Every finger touches the app itself, as on a touch screen.':
     'Jeder Finger liegt auf der App selbst, die einen Touchscreen hat.',
-  'A finger touches the app. Two fingers enlarge and move the picture; a tap with two fingers is a right click.':
-    'Ein Finger liegt auf der App selbst. Zwei Finger vergrößern und bewegen das Bild; ihr Tippen ist ein Rechtsklick.',
+  'A finger touches the app. Two fingers scroll, or enlarge the picture if they move apart; a tap with two fingers is a right click.':
+    'Ein Finger liegt auf der App selbst. Zwei Finger scrollen, oder vergrößern das Bild, wenn sie sich voneinander entfernen; ihr Tippen ist ein Rechtsklick.',
   'Gamepad on the screen': 'Gamepad auf dem Bildschirm',
   None: 'Keines',
   'Full gamepad': 'Ganzes Gamepad',

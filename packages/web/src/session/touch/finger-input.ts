@@ -101,7 +101,7 @@ export class FingerInput implements FingerReader {
     const { out } = this.#deps;
     for (const gesture of gestures) {
       if (gesture.do === 'move') this.#movePointer(gesture);
-      else if (gesture.do === 'scroll') out.scroll(-gesture.dx * SCROLL_GAIN, -gesture.dy * SCROLL_GAIN);
+      else if (gesture.do === 'scroll') this.#scroll(gesture);
       else if (gesture.do === 'pinch')
         this.#setZoom(pinched(this.#zoom, gesture.from, gesture.to, this.#area()));
       else if (gesture.do === 'touch') out.touch(gesture);
@@ -111,6 +111,18 @@ export class FingerInput implements FingerReader {
         if (gesture.do !== 'press') out.button(gesture.button, false, at);
       }
     }
+  }
+
+  /** Moves an enlarged picture, or scrolls the app at the fingers. */
+  #scroll({ dx, dy, at }: Extract<Gesture, { do: 'scroll' }>): void {
+    const { out } = this.#deps;
+    if (at !== null && this.#zoom.scale > 1) {
+      const { scale, x, y } = this.#zoom;
+      this.#setZoom(within({ scale, x: x + dx, y: y + dy }, this.#area()));
+      return;
+    }
+    if (at !== null) out.moveTo(at.x, at.y);
+    out.scroll(-dx * SCROLL_GAIN, -dy * SCROLL_GAIN);
   }
 
   #movePointer({ dx, dy, ms }: Extract<Gesture, { do: 'move' }>): void {

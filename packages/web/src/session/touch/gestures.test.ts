@@ -1,7 +1,7 @@
 import type { Finger } from '@footlight/stream-client';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { DirectTouch, type Gesture, type Gestures, TouchPad } from './gestures.ts';
+import { DirectTouch, type Gesture, type Gestures, type Pair, TouchPad } from './gestures.ts';
 
 type Step = [action: Finger['action'] | 'wait', id: number, x: number, y: number, atMs: number];
 
@@ -11,10 +11,11 @@ function told(machine: Gestures, steps: readonly Step[]): Gesture[] {
     action === 'wait' ? machine.wait(atMs) : machine.take({ action, id, x, y, atMs, pressure: 128 }),
   );
 }
+const places = (pair: Pair) => pair.map(({ x, y }) => `${x} ${y}`).join(', ');
 const short = (gesture: Gesture) => {
   if (gesture.do === 'move' || gesture.do === 'scroll') return `${gesture.do} ${gesture.dx} ${gesture.dy}`;
   if (gesture.do === 'touch') return `touch ${gesture.action} ${gesture.x} ${gesture.y}`;
-  if (gesture.do === 'pinch') return 'pinch';
+  if (gesture.do === 'pinch') return `pinch ${places(gesture.from)} to ${places(gesture.to)}`;
   return `${gesture.do} ${gesture.button}${gesture.at ? ` at ${gesture.at.x} ${gesture.at.y}` : ''}`;
 };
 
@@ -170,17 +171,32 @@ describe('direct touch', () => {
       ['click 2 at 10 20'],
     ],
     [
-      'two fingers move the picture',
+      'two fingers that move apart enlarge the picture, although only one of them moves',
       [
         ['down', 1, 10, 20, 0],
         ['down', 2, 90, 20, 40],
-        ['move', 2, 120, 20, 60],
-        ['move', 2, 130, 20, 70],
-        ['up', 2, 130, 20, 80],
-        ['move', 1, 90, 90, 85],
-        ['up', 1, 90, 90, 90],
+        ...[100, 110, 120, 130, 140].map((x): Step => ['move', 2, x, 20, x]),
+        ['up', 2, 140, 20, 180],
+        ['move', 1, 90, 90, 185],
+        ['up', 1, 90, 90, 190],
       ],
-      ['pinch'],
+      ['pinch 10 20, 90 20 to 10 20, 130 20', 'pinch 10 20, 130 20 to 10 20, 140 20'],
+    ],
+    [
+      'two parallel fingers scroll, also if one is above the other and the browser reports them one by one',
+      [
+        ['down', 1, 10, 20, 0],
+        ['down', 2, 10, 90, 40],
+        ['move', 1, 10, 50, 50],
+        ['move', 2, 10, 120, 50],
+        ['move', 1, 10, 60, 60],
+        ['move', 2, 10, 130, 60],
+        ['move', 1, 10, 70, 70],
+        ['move', 2, 10, 140, 70],
+        ['up', 1, 10, 70, 80],
+        ['up', 2, 10, 140, 80],
+      ],
+      ['scroll 0 40', 'scroll 0 5', 'scroll 0 5'],
     ],
     [
       'a second finger takes a resting one back from the app',

@@ -14,12 +14,14 @@ export type Gesture =
   | { do: 'move'; dx: number; dy: number; ms: number }
   /** at null: the pointer's position */
   | { do: 'press' | 'release' | 'click'; button: number; at: Point | null }
-  /** moves the content by the fingers' distance, CSS pixels */
-  | { do: 'scroll'; dx: number; dy: number }
+  /** two fingers move the content by this distance, CSS pixels; at null: at the pointer's position */
+  | { do: 'scroll'; dx: number; dy: number; at: Point | null }
   /** a touch in the app itself */
   | { do: 'touch'; action: Finger['action']; x: number; y: number; pressure: number }
   /** two fingers, before and after a move */
-  | { do: 'pinch'; from: readonly [Point, Point]; to: readonly [Point, Point] };
+  | { do: 'pinch'; from: Pair; to: Pair };
+
+export type Pair = readonly [Point, Point];
 
 /** Turns fingers into gestures. */
 export interface Gestures {
@@ -45,6 +47,11 @@ const PAIR_TAP_MS = 400;
  * fingers of a hand are put down within 50 ms. Chosen, not measured.
  */
 const PAIR_MS = 60;
+/**
+ * Moves of two fingers after which their gesture is known. A browser reports the moves of a frame one by one, so two
+ * moves are too few to distinguish two parallel fingers from one finger that moves away. Chosen, not measured.
+ */
+const PAIR_MOVES = 4;
 
 const LEFT = 0;
 const RIGHT = 2;
@@ -76,7 +83,7 @@ class Hand {
   }
 
   /** The first two fingers. */
-  pair(): readonly [Point, Point] | null {
+  pair(): Pair | null {
     const [first, second] = [...this.fingers.values()];
     return first && second ? [first.at, second.at] : null;
   }
@@ -137,7 +144,7 @@ export class TouchPad implements Gestures {
     if (!before) return [];
     if (this.#state === 'one') return [{ do: 'move', dx, dy, ms: moved.ms }];
     // The middle of the pair moves half as far as each finger.
-    return this.#state === 'two' ? [{ do: 'scroll', dx: dx / 2, dy: dy / 2 }] : [];
+    return this.#state === 'two' ? [{ do: 'scroll', dx: dx / 2, dy: dy / 2, at: null }] : [];
   }
 
   #up(finger: Finger): Gesture[] {
@@ -159,17 +166,19 @@ export class TouchPad implements Gestures {
 }
 
 /**
- * A finger touches the app directly. Two fingers move and enlarge the picture, and their tap is a right click. Not used
- * if the app has a touch screen, which gets all fingers.
+ * A finger touches the app directly. Two parallel fingers scroll, two fingers that move apart or together enlarge the
+ * picture, and a tap of two fingers is a right click. Not used if the app has a touch screen, which gets all fingers.
  *
- * idle → held back → touching → idle; held back, or touching at one place → two → over, when the first finger is lifted
- * → idle, when the last is lifted.
+ * idle → held back → touching → idle; held back, or touching at one place → two → scroll or pinch; two, scroll or pinch
+ * → over, when the first finger is lifted → idle, when the last is lifted.
  */
 export class DirectTouch implements Gestures {
   #hand = new Hand();
-  #state: 'idle' | 'held back' | 'touching' | 'two' | 'over' = 'idle';
+  #state: 'idle' | 'held back' | 'touching' | 'two' | 'scroll' | 'pinch' | 'over' = 'idle';
   /** id of the finger that touches the app */
   #id = 0;
+  /** where the two fingers were before they moved, and how many moves they made since */
+  #pair: { from: Pair; moves: number } | null = null;
 
   get dueMs(): number | null {
     return this.#state === 'held back' ? this.#hand.sinceMs + PAIR_MS : null;
@@ -210,16 +219,17 @@ export class DirectTouch implements Gestures {
       // A drag in the app continues. If the finger rested, it was the first finger of a pair.
       if (this.#hand.moved) return [];
       this.#state = 'two';
+      this.#pair = null;
       const { x, y } = this.#hand.fingers.get(this.#id)?.at ?? finger;
       return [{ do: 'touch', action: 'cancel', x, y, pressure: 0 }];
     }
     this.#state = before === 'held back' ? 'two' : 'over';
+    this.#pair = null;
     return [];
   }
 
   #move(finger: Finger): Gesture[] {
     const from = this.#hand.pair();
-    const before = this.#hand.moved;
     if (this.#hand.move(finger) === null) return [];
     const begun = this.#state === 'held back' && this.#hand.moved ? this.#begin() : [];
     if (this.#state === 'touching' && finger.id === this.#id) {
@@ -227,7 +237,21 @@ export class DirectTouch implements Gestures {
       return [...begun, { do: 'touch', action: 'move', x, y, pressure }];
     }
     const to = this.#hand.pair();
-    return this.#state === 'two' && before && from && to ? [{ do: 'pinch', from, to }] : [];
+    if (from === null || to === null) return [];
+    if (this.#state === 'pinch') return [{ do: 'pinch', from, to }];
+    if (this.#state === 'scroll') return [scrolled(from, to)];
+    return this.#state === 'two' ? this.#moveUnknown(from, to) : [];
+  }
+
+  /** Two fingers move, and their gesture is not known yet. Once it is known, it starts where the fingers started. */
+  #moveUnknown(from: Pair, to: Pair): Gesture[] {
+    this.#pair ??= { from, moves: 0 };
+    this.#pair.moves += 1;
+    if (!this.#hand.moved || this.#pair.moves < PAIR_MOVES) return [];
+    const { from: start } = this.#pair;
+    const apart = Math.abs(distance(...to) - distance(...start));
+    this.#state = apart > distance(middleOf(start), middleOf(to)) ? 'pinch' : 'scroll';
+    return [this.#state === 'pinch' ? { do: 'pinch', from: start, to } : scrolled(start, to)];
   }
 
   #up(finger: Finger): Gesture[] {
@@ -246,6 +270,15 @@ export class DirectTouch implements Gestures {
   }
 }
 
-function distance(a: Point, b: Point): number {
+function scrolled(from: Pair, to: Pair): Gesture {
+  const [was, at] = [middleOf(from), middleOf(to)];
+  return { do: 'scroll', dx: at.x - was.x, dy: at.y - was.y, at };
+}
+
+export function middleOf([a, b]: Pair): Point {
+  return { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
+}
+
+export function distance(a: Point, b: Point): number {
   return Math.hypot(a.x - b.x, a.y - b.y);
 }

@@ -1,5 +1,5 @@
 /** Computes how the picture is enlarged and moved. Pure. */
-import type { Point } from './gestures.ts';
+import { distance, middleOf, type Pair, type Point } from './gestures.ts';
 
 /** scale 1: the whole picture. x and y: distance of its middle from the area's middle, CSS pixels. */
 export interface Zoom extends Point {
@@ -30,15 +30,10 @@ const NEARLY_WHOLE = 1.03;
 const EDGE_PX = 32;
 
 /** The zoom after the two fingers on the picture have moved. The picture must still cover the area. */
-export function pinched(
-  zoom: Zoom,
-  from: readonly [Point, Point],
-  to: readonly [Point, Point],
-  area: ZoomArea,
-): Zoom {
+export function pinched(zoom: Zoom, from: Pair, to: Pair, area: ZoomArea): Zoom {
   const [before, after] = [middleOf(from), middleOf(to)];
-  const spread = Math.max(1, distance(from));
-  const scale = Math.min(MAX_SCALE, Math.max(1, (zoom.scale * Math.max(1, distance(to))) / spread));
+  const spread = Math.max(1, distance(...from));
+  const scale = Math.min(MAX_SCALE, Math.max(1, (zoom.scale * Math.max(1, distance(...to))) / spread));
   const along = (axis: 'x' | 'y') =>
     after[axis] - area.middle[axis] - (scale / zoom.scale) * (before[axis] - area.middle[axis] - zoom[axis]);
   return within({ scale, x: along('x'), y: along('y') }, area);
@@ -71,12 +66,4 @@ export function showing(zoom: Zoom, point: Point, area: ZoomArea): Zoom {
     return zoom[axis] - (off - Math.min(half, Math.max(-half, off)));
   };
   return within({ ...zoom, x: along('x', area.area.width), y: along('y', area.area.height) }, area);
-}
-
-function middleOf([a, b]: readonly [Point, Point]): Point {
-  return { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
-}
-
-function distance([a, b]: readonly [Point, Point]): number {
-  return Math.hypot(a.x - b.x, a.y - b.y);
 }

@@ -74,7 +74,7 @@ function labelOf(mode: TouchMode, touchScreen: boolean): string {
   return touchScreen
     ? t('Every finger touches the app itself, as on a touch screen.')
     : t(
-        'A finger touches the app. Two fingers enlarge and move the picture; a tap with two fingers is a right click.',
+        'A finger touches the app. Two fingers scroll, or enlarge the picture if they move apart; a tap with two fingers is a right click.',
       );
 }
 
