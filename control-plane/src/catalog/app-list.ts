@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import { batchReads, coalesceReads, type Database } from '../platform/database/index.ts';
 import { CachedBody } from '../platform/http/message/cached-body.ts';
+import { nextOffset, type OffsetPage, readOffset } from '../platform/offset-cursor.ts';
 import { changesReader, loadVersion } from './changes.ts';
 import type { CatalogDeps } from './deps.ts';
 import { loadFavourites } from './favourites/store.ts';
 import { bytesOf, ListedCatalog, type Reader } from './listed-catalog.ts';
-import { nextCursor, readCursor } from './paging.ts';
 import { toListItem } from './record.ts';
-import { findEnabledApps, listEnabledApps, listEntitledApps, loadGrants, type Page } from './store.ts';
+import { findEnabledApps, listEnabledApps, listEntitledApps, loadGrants } from './store.ts';
 
 /** Limits of the cached answers: their number and their total bytes. Chosen, not measured. */
 const MAX_BODIES = 2_000;
@@ -99,7 +99,7 @@ export function createAppList(
   async function itemsOf(
     userId: string,
     reader: Reader,
-    page: Page,
+    page: OffsetPage,
     catalog: ListedCatalog,
   ): Promise<Buffer[]> {
     if (!catalog.large) return catalog.page(reader, page);
@@ -116,7 +116,7 @@ export function createAppList(
 
   return {
     async body(userId, query) {
-      const page = { offset: readCursor(query.cursor), limit: query.limit };
+      const page = { offset: readOffset(query.cursor), limit: query.limit };
       const catalog = await current();
       const key = `${userId}/${page.offset}/${page.limit}`;
       const had = bodies.get(key);
@@ -126,7 +126,7 @@ export function createAppList(
       const { version } = catalog;
       const [reader] = await Promise.all([readerOf(userId, catalog), refresh(catalog)]);
       const items = await itemsOf(userId, reader, page, catalog);
-      const body = new CachedBody(listOf(items.slice(0, page.limit), nextCursor(page, items.length)));
+      const body = new CachedBody(listOf(items.slice(0, page.limit), nextOffset(page, items.length)));
       bodies.set(key, { catalog, version, reader, body });
       return body;
     },

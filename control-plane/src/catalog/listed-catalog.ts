@@ -1,8 +1,9 @@
 import type { AppListItem } from '@footlight/protocol/rest';
+import type { OffsetPage } from '../platform/offset-cursor.ts';
 import type { RecordedChange } from './changes.ts';
 import type { DisplayStreams } from './deps.ts';
 import { type ListRow, toListItem } from './record.ts';
-import type { ListingFacts, Page } from './store.ts';
+import type { ListingFacts } from './store.ts';
 
 /** A user's part of the list: entitlements and favourites. */
 export interface Reader {
@@ -146,7 +147,7 @@ export class ListedCatalog {
   }
 
   /** JSON of the page's items, each followed by a comma. One extra item shows that a next page exists. */
-  page(reader: Reader, { offset, limit }: Page): Buffer[] {
+  page(reader: Reader, { offset, limit }: OffsetPage): Buffer[] {
     const found: Buffer[] = [];
     let skipped = 0;
     for (const app of this.#newestFirst) {

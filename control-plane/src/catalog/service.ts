@@ -4,6 +4,7 @@ import { flag, lockForRemoval, onUniqueViolation, type Tx } from '../platform/da
 import { ApiError, invalid } from '../platform/errors.ts';
 import type { CachedBody } from '../platform/http/message/cached-body.ts';
 import type { Caller } from '../platform/http/message/contract.ts';
+import { nextOffset, readOffset } from '../platform/offset-cursor.ts';
 import type { Platform } from '../platform/platform.ts';
 import { releaseHomesOfApp } from '../storage/index.ts';
 import { createAppList } from './app-list.ts';
@@ -14,7 +15,6 @@ import { entitlementExists, insertAdminEntitlement } from './entitlements/store.
 import { createFavourites, type Favourites } from './favourites/service.ts';
 import { loadFavourites } from './favourites/store.ts';
 import { createHighlights, type Highlights } from './highlights/service.ts';
-import { nextCursor, readCursor } from './paging.ts';
 import { createPresets, type Presets } from './presets/service.ts';
 import { lockPresetShared } from './presets/store.ts';
 import { type AppRow, toAdminApp, toColumns, toFields, toListItem } from './record.ts';
@@ -193,11 +193,11 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
     },
 
     async listAll(adminId, query) {
-      const page = { offset: readCursor(query.cursor), limit: query.limit };
+      const page = { offset: readOffset(query.cursor), limit: query.limit };
       const rows = await store.listAllApps(database.db, query.q ?? null, page);
       return {
         items: await adminApps(rows.slice(0, page.limit), adminId),
-        next_cursor: nextCursor(page, rows.length),
+        next_cursor: nextOffset(page, rows.length),
       };
     },
 

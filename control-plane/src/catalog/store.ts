@@ -3,12 +3,8 @@ import { type ExpressionBuilder, type Insertable, sql, type Updateable } from 'k
 import type { Executor, Schema, Tx } from '../platform/database/index.ts';
 import { containsText } from '../platform/database/query/search.ts';
 import type { AppsTable } from '../platform/database/tables/catalog.ts';
+import type { OffsetPage } from '../platform/offset-cursor.ts';
 import { type AppRow, LIST_COLUMNS, type ListRow } from './record.ts';
-
-export interface Page {
-  offset: number;
-  limit: number;
-}
 
 /**
  * Whether the user may see the app. The query reads both sets of entitlements once, from their indexes, and checks apps
@@ -36,7 +32,11 @@ export async function isEntitled(db: Executor, userId: string, appId: string): P
 }
 
 /** One page of the user's apps, newest first. One extra row shows that another page exists. */
-export function listEntitledApps(db: Executor, userId: string, { offset, limit }: Page): Promise<ListRow[]> {
+export function listEntitledApps(
+  db: Executor,
+  userId: string,
+  { offset, limit }: OffsetPage,
+): Promise<ListRow[]> {
   return db
     .selectFrom('apps')
     .select(LIST_COLUMNS)
@@ -130,7 +130,7 @@ export async function findEntitledApp(db: Executor, userId: string, appId: strin
 }
 
 /** @param search literal part of the name; case is ignored; null: no filter */
-export function listAllApps(db: Executor, search: string | null, page: Page): Promise<AppRow[]> {
+export function listAllApps(db: Executor, search: string | null, page: OffsetPage): Promise<AppRow[]> {
   let query = db.selectFrom('apps').selectAll();
   if (search !== null) query = query.where(containsText(['apps.name'], search));
   return query

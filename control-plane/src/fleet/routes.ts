@@ -21,8 +21,9 @@ function cameThroughProxy(headers: IncomingHttpHeaders): boolean {
 export function registerFleetRoutes(server: Server, fleet: FleetService): void {
   server.handle('hosts.list', async ({ query }) => ({
     status: 200,
-    body: await fleet.hosts.list(query.limit, query.cursor),
+    body: await fleet.hosts.list(query),
   }));
+  server.handle('fleet.summary', async () => ({ status: 200, body: await fleet.hosts.summary() }));
   server.handle('hosts.read', async ({ params }) => ({
     status: 200,
     body: await fleet.hosts.read(params.id),
@@ -33,7 +34,7 @@ export function registerFleetRoutes(server: Server, fleet: FleetService): void {
   }));
   server.handle('gpus.list', async ({ query }) => ({
     status: 200,
-    body: await fleet.hosts.listGpus(query.limit, query.cursor),
+    body: await fleet.hosts.listGpus(query),
   }));
   server.handle('hosts.load', async ({ params }) => ({
     status: 200,

@@ -38,12 +38,14 @@ export interface AdminFilter {
   states: readonly SessionStateName[] | null;
   /** Part of a user, app or host name; undefined: all sessions. */
   q: string | undefined;
+  /** undefined: the sessions of all hosts. */
+  hostId: string | undefined;
 }
 
 /** One page of all sessions, with the names of their users, apps and hosts. */
 export async function listAllSessions(
   db: Executor,
-  { states, q }: AdminFilter,
+  { states, q, hostId }: AdminFilter,
   after: PageKey | null,
   requested: number,
 ): Promise<SessionRows<SessionRow & AdminNames>> {
@@ -56,6 +58,7 @@ export async function listAllSessions(
     .orderBy('sessions.id', 'desc');
   let query = named;
   if (states !== null) query = query.where('sessions.state', 'in', states);
+  if (hostId !== undefined) query = query.where('sessions.host_id', '=', hostId);
   if (q !== undefined)
     query = query.where(containsText(['users.username', 'apps.name', 'hosts.node_name'], q));
   if (after !== null) query = query.where(isAfter('sessions', after));

@@ -1,6 +1,6 @@
 import type { Session } from '@footlight/protocol/rest';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { describeDatabases } from '../testing/index.ts';
+import { describeDatabases, UNKNOWN_ID } from '../testing/index.ts';
 import { openSessionsWorld, type SessionsWorld } from './testing/world.ts';
 
 describeDatabases('lists of sessions', (databases) => {
@@ -74,6 +74,8 @@ describeDatabases('lists of sessions', (databases) => {
     expect(await ids('?q=bob')).toHaveLength(2);
     expect(await ids('?q=HOSTA')).toHaveLength(3);
     expect(await ids('?q=%20')).toHaveLength(3);
+    expect(await ids(`?state=active&host_id=${active.host_id}`)).toEqual([active.id]);
+    expect(await ids(`?host_id=${UNKNOWN_ID}`)).toEqual([]);
     const odd = await world.call(world.people.admin, 'GET', '/v1/admin/sessions?state=live');
     expect([odd.status, odd.body.error.code]).toEqual([400, 'invalid_state']);
     expect(odd.body.error.message).toMatch(/^state: expected all, active, ended, failed; it is "/);

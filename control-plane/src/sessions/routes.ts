@@ -102,7 +102,7 @@ export function registerSessionsRoutes(
 
   server.handle('admin.sessions.list', async ({ query }) => ({
     status: 200,
-    body: await sessions.listAll({ state: query.state, q: query.q }, query.limit, query.cursor),
+    body: await sessions.listAll(query),
   }));
 
   server.handle('admin.sessions.capture', async ({ caller, params, body }) => ({

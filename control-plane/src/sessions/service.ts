@@ -4,7 +4,7 @@ import {
   type SessionEndReason,
   type SessionStateName,
 } from '@footlight/protocol';
-import type { AdminSession, Body, IceServer, Placement, Session } from '@footlight/protocol/rest';
+import type { AdminSession, Body, IceServer, Placement, Query, Session } from '@footlight/protocol/rest';
 import type { Agents, ConsoleSessions, HostPresence, Links } from '../fleet/index.ts';
 import type { Images } from '../images/index.ts';
 import { ApiError } from '../platform/errors.ts';
@@ -81,11 +81,7 @@ export interface Sessions extends SessionDirectory, Captures {
   /** Stored explanation of a session's placement. @throws ApiError 404 */
   placement(id: string): Promise<Placement>;
   listOwn(caller: Caller, limit: number, cursor: string | undefined): Promise<Page<Session>>;
-  listAll(
-    filter: { state: string | undefined; q: string | undefined },
-    limit: number,
-    cursor: string | undefined,
-  ): Promise<Page<AdminSession>>;
+  listAll(query: Query<'admin.sessions.list'>): Promise<Page<AdminSession>>;
   /** Returns the row, if the caller is the owner or an administrator. @throws ApiError 403, 404 */
   read(caller: Caller, id: string): Promise<SessionRow>;
   record(row: SessionRow): Session;
@@ -256,13 +252,13 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
       return { items: page.rows.map(record), next_cursor: page.next_cursor };
     },
 
-    async listAll({ state = 'all', q }, limit, cursor) {
+    async listAll({ state = 'all', q, host_id: hostId, limit, cursor }) {
       const states = ADMIN_FILTERS.get(state);
       if (states === undefined)
         throw new ApiError('invalid_state', {
           message: `state: expected ${[...ADMIN_FILTERS.keys()].join(', ')}; it is ${JSON.stringify(state.slice(0, 40))}`,
         });
-      const found = await listAllSessions(database.db, { states, q }, readCursor(cursor), limit);
+      const found = await listAllSessions(database.db, { states, q, hostId }, readCursor(cursor), limit);
       const page = pageOf(found.rows, found.limit);
       return {
         items: page.rows.map((row) => adminSessionRecord(row, live.get(row.id)?.observed)),

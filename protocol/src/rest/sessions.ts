@@ -462,6 +462,7 @@ export const sessionOperations = {
         .optional()
         .meta({ enum: adminSessionFilters, description: 'Which sessions; left out: all.' }),
       q: searchText.describe('Part of the name of the account, the app or the host; blank: no filter.'),
+      host_id: madeId.optional().describe('Only the sessions of this host; left out: of all hosts.'),
     }),
     responses: { 200: page(adminSession) },
     refusals: { invalid_state: '`state` is none of its values.' },

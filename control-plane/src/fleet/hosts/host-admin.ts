@@ -1,20 +1,24 @@
 import { SECOND_MS, within } from '@footlight/platform';
-import type { Gpu, Host, HostGpus, HostLoad } from '@footlight/protocol/rest';
+import type { FleetSummary, Gpu, Host, HostGpus, HostLoad, HostOrder, Query } from '@footlight/protocol/rest';
 import { bool, flag } from '../../platform/database/codec.ts';
 import { lockForRemoval } from '../../platform/database/index.ts';
 import type { HostsTable } from '../../platform/database/tables/fleet.ts';
 import { ApiError } from '../../platform/errors.ts';
+import { nextOffset, readOffset } from '../../platform/offset-cursor.ts';
 import { pageOf, readCursor } from '../../platform/page-cursor.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Agents } from '../agents.ts';
 import type { AgentLinks } from '../links.ts';
 import { hostSubjects } from '../subjects.ts';
 import {
+  countHosts,
+  countSlots,
   deleteHost,
   gpusOf,
   hostById,
   type ListedHost,
   listHosts,
+  listHostsBy,
   lockHost,
   reportedGpus,
   updateHost,
@@ -24,6 +28,8 @@ import { requireRestartConfirmed, restartAgent } from './restart.ts';
 import { decideHostStatus, type HostInput } from './status.ts';
 
 const DRAIN_LIMITS = { parallel: 8, budgetMs: 8 * SECOND_MS } as const;
+
+type HostQuery = Query<'hosts.list'>;
 
 /** Operations of administrators on hosts. */
 export class HostAdmin {
@@ -38,16 +44,25 @@ export class HostAdmin {
   }
 
   /**
-   * Newest first.
-   * @param cursor next_cursor of the previous page
+   * Hosts in the order of `sort`; undefined: newest first.
+   * @param query.cursor next_cursor of the previous page in the same order
    * @throws ApiError 400 for an unreadable cursor
    */
-  async list(
-    limit: number,
-    cursor: string | undefined,
-  ): Promise<{ items: Host[]; next_cursor: string | null }> {
-    const page = pageOf(await listHosts(this.#platform.database.db, limit, readCursor(cursor)), limit);
-    return { items: await this.#views(page.rows), next_cursor: page.next_cursor };
+  async list(query: HostQuery): Promise<{ items: Host[]; next_cursor: string | null }> {
+    const { rows, next_cursor } = await this.#page(query);
+    return { items: await this.#views(rows), next_cursor };
+  }
+
+  /** Counts for the overview. */
+  async summary(): Promise<FleetSummary> {
+    const { db } = this.#platform.database;
+    const [hosts, slots] = await Promise.all([countHosts(db), countSlots(db)]);
+    const count = (status: HostsTable['status']) => hosts.get(status) ?? 0;
+    return {
+      hosts: { online: count('online'), draining: count('draining'), offline: count('offline') },
+      slots: { total: slots.total, used: slots.used },
+      sessions: slots.sessions,
+    };
   }
 
   /** @throws ApiError 404 */
@@ -66,15 +81,12 @@ export class HostAdmin {
   }
 
   /**
-   * The GPUs of each host, in the order of list().
+   * The GPUs of each host, with the parameters and in the order of list().
    * @throws ApiError 400 for an unreadable cursor
    */
-  async listGpus(
-    limit: number,
-    cursor: string | undefined,
-  ): Promise<{ items: HostGpus[]; next_cursor: string | null }> {
+  async listGpus(query: HostQuery): Promise<{ items: HostGpus[]; next_cursor: string | null }> {
     const { db } = this.#platform.database;
-    const { rows, next_cursor } = pageOf(await listHosts(db, limit, readCursor(cursor)), limit);
+    const { rows, next_cursor } = await this.#page(query);
     const ids = rows.filter((host) => host.capacity_detection === 'ok').map(({ id }) => id);
     const [gpus, loads] = await Promise.all([reportedGpus(db, ids), this.#links.handlers.loads(ids)]);
     const gpusByHost = byHost(gpus);
@@ -171,6 +183,21 @@ export class HostAdmin {
       await updateHost(tx, id, { status: to.status, drain_intent: flag(to.drainIntent) });
       return host;
     });
+  }
+
+  async #page({
+    limit,
+    cursor,
+    sort,
+    ...filter
+  }: HostQuery): Promise<{ rows: ListedHost[]; next_cursor: string | null }> {
+    const { db } = this.#platform.database;
+    if (sort === undefined) return pageOf(await listHosts(db, limit, readCursor(cursor), filter), limit);
+    const reverse = sort.startsWith('-');
+    const order = (reverse ? sort.slice(1) : sort) as HostOrder;
+    const page = { offset: readOffset(cursor), limit };
+    const rows = await listHostsBy(db, { order, reverse }, page, filter);
+    return { rows: rows.slice(0, limit), next_cursor: nextOffset(page, rows.length) };
   }
 
   async #stopSessions(id: string): Promise<void> {

@@ -1,8 +1,11 @@
-import { sql } from 'kysely';
+import type { HostOrder } from '@footlight/protocol/rest';
+import { type RawBuilder, sql } from 'kysely';
 import { flag } from '../../platform/database/codec.ts';
 import type { Database, Executor, Tx } from '../../platform/database/database.ts';
+import { containsText } from '../../platform/database/query/search.ts';
 import { values } from '../../platform/database/query/values.ts';
 import type { GpusTable, HostsTable } from '../../platform/database/tables/fleet.ts';
+import type { OffsetPage } from '../../platform/offset-cursor.ts';
 import { isAfter, type PageKey } from '../../platform/page-cursor.ts';
 import { CAPACITY_COLUMNS, type CapacityPlan, type HostCapacity } from '../reports/capacity.ts';
 
@@ -20,15 +23,23 @@ export async function countHosts(db: Executor): Promise<ReadonlyMap<string, numb
   return new Map(rows.map(({ status, count }) => [status, Number(count)]));
 }
 
-/** Number of encode slots on the GPUs of online hosts. */
-export async function countSlots(db: Executor): Promise<{ total: number; used: number }> {
+/** Number of encode slots, and of sessions that hold one, on the GPUs of online hosts. */
+export async function countSlots(db: Executor): Promise<{ total: number; used: number; sessions: number }> {
   const row = await db
     .selectFrom('gpus')
     .innerJoin('hosts', 'hosts.id', 'gpus.host_id')
-    .select((gpu) => [gpu.fn.sum('slots_total').as('total'), gpu.fn.sum('slots_used').as('used')])
+    .select((gpu) => [
+      gpu.fn.sum('slots_total').as('total'),
+      gpu.fn.sum('slots_used').as('used'),
+      gpu.fn.sum('sessions_active').as('sessions'),
+    ])
     .where('hosts.status', '=', 'online')
     .executeTakeFirst();
-  return { total: Number(row?.total ?? 0), used: Number(row?.used ?? 0) };
+  return {
+    total: Number(row?.total ?? 0),
+    used: Number(row?.used ?? 0),
+    sessions: Number(row?.sessions ?? 0),
+  };
 }
 
 export function hostByName(db: Executor, nodeName: string): Promise<HostsTable | undefined> {
@@ -127,13 +138,76 @@ const LISTED_COLUMNS = [
 /** Columns that a list shows. Columns that can contain up to a megabyte per host are excluded. */
 export type ListedHost = Pick<HostsTable, (typeof LISTED_COLUMNS)[number]>;
 
-/** Hosts that follow `after`, newest first. One extra row shows that another page exists. */
-export function listHosts(db: Executor, limit: number, after: PageKey | null): Promise<ListedHost[]> {
+export interface HostFilter {
+  /** Part of the name; undefined: all hosts. */
+  q?: string | undefined;
+  /** Only offline hosts, hosts of unknown capacity, and hosts with a failed readiness check. */
+  attention?: boolean | undefined;
+}
+
+function filteredHosts(db: Executor, { q, attention }: HostFilter) {
   let query = db.selectFrom('hosts').select(LISTED_COLUMNS);
+  if (q !== undefined) query = query.where(containsText(['hosts.node_name'], q));
+  // The column has the JSON of JSON.stringify, which escapes the quotes in texts of hosts.
+  if (attention === true)
+    query = query.where((host) =>
+      host.or([
+        host('status', '=', 'offline'),
+        host('capacity_detection', '!=', 'ok'),
+        host('readiness', 'like', '%"status":"fail"%'),
+      ]),
+    );
+  return query;
+}
+
+/** Hosts that follow `after`, newest first. One extra row shows that another page exists. */
+export function listHosts(
+  db: Executor,
+  limit: number,
+  after: PageKey | null,
+  filter: HostFilter,
+): Promise<ListedHost[]> {
+  let query = filteredHosts(db, filter);
   if (after !== null) query = query.where(isAfter('hosts', after));
   return query
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
+    .limit(limit + 1)
+    .execute();
+}
+
+/** A sum over the host's reported GPUs; null as in hostCapacity(). */
+const ofGpus = (column: 'slots_used' | 'sessions_active' | 'vram_mb_total') =>
+  sql`case when capacity_detection = 'ok' then
+    (select sum(${sql.ref(`gpus.${column}`)}) from gpus where gpus.host_id = hosts.id and gpus.reported = 1) end`;
+/** Sorts names as people do: "gpu-2" before "gpu-10". */
+const BY_NAME = [sql`rtrim(lower(node_name), '0123456789')`, sql`length(node_name)`, sql`node_name`];
+const HOST_ORDERS: Readonly<Record<HostOrder, readonly RawBuilder<unknown>[]>> = {
+  name: BY_NAME,
+  state: [sql`status`],
+  slots: [ofGpus('slots_used')],
+  sessions: [ofGpus('sessions_active')],
+  memory: [ofGpus('vram_mb_total')],
+  heard: [sql`last_heartbeat_at`],
+  agent: [sql`agent_version`],
+};
+
+/**
+ * One page of hosts in the given order, and equal hosts by name. Hosts without the value are last in both directions.
+ * One extra row shows that another page exists.
+ */
+export function listHostsBy(
+  db: Executor,
+  { order, reverse }: { order: HostOrder; reverse: boolean },
+  { offset, limit }: OffsetPage,
+  filter: HostFilter,
+): Promise<ListedHost[]> {
+  let query = filteredHosts(db, filter);
+  for (const value of HOST_ORDERS[order])
+    query = query.orderBy(value, (by) => (reverse ? by.desc() : by.asc()).nullsLast());
+  for (const value of BY_NAME) query = query.orderBy(value);
+  return query
+    .offset(offset)
     .limit(limit + 1)
     .execute();
 }

@@ -194,13 +194,88 @@ describeDatabases('hosts and enrollment tokens of administrators', (databases) =
       expect((await world.call('GET', '/v1/hosts?cursor=nonsense')).status).toBe(400);
     });
 
+    test('hosts and their GPUs are sorted and searched before they are paged', async () => {
+      const ids = new Map<string, string>();
+      for (const [name, gpus] of [
+        ['rack-10', 1],
+        ['rack-9', 3],
+        ['desk', 1],
+        ['rack-2', 2],
+      ] as const) {
+        const [agent, id] = await connect(name, { capacity: gpuCapacity(gpus) });
+        ids.set(id, name);
+        if (name !== 'desk') continue;
+        agent.send(gpuCapacity(gpus, { detection: 'failed', detection_reason: 'driver crashed' }));
+        await expect.poll(async () => (await read(id)).capacity).toBeNull();
+      }
+      const names = async (query: string, path = '/v1/hosts') => {
+        const found: (string | undefined)[] = [];
+        let cursor: string | null = '';
+        while (cursor !== null) {
+          const after: string = cursor === '' ? '' : `&cursor=${cursor}`;
+          const page = (await world.call('GET', `${path}?limit=3&${query}${after}`)).body as {
+            items: { id?: string; host_id?: string }[];
+            next_cursor: string | null;
+          };
+          found.push(...page.items.map(({ id, host_id }) => ids.get(id ?? host_id ?? '')));
+          cursor = page.next_cursor;
+        }
+        return found;
+      };
+      expect(await names('sort=name')).toEqual(['desk', 'rack-2', 'rack-9', 'rack-10']);
+      expect(await names('sort=-name')).toEqual(['rack-10', 'rack-9', 'rack-2', 'desk']);
+      expect(await names('sort=name', '/v1/gpus')).toEqual(await names('sort=name'));
+      expect(await names('sort=-memory')).toEqual(['rack-9', 'rack-2', 'rack-10', 'desk']);
+      expect(await names('sort=memory')).toEqual(['rack-10', 'rack-2', 'rack-9', 'desk']);
+      expect(await names('sort=name&q=RACK-')).toEqual(['rack-2', 'rack-9', 'rack-10']);
+      expect(await names('q=_')).toEqual([]);
+      for (const sort of ['state', 'slots', 'sessions', 'heard', 'agent'])
+        expect((await names(`sort=-${sort}`)).toSorted(), sort).toEqual((await names('')).toSorted());
+      for (const query of ['sort=age', 'sort=name&cursor=nonsense', 'attention=maybe'])
+        expect((await world.call('GET', `/v1/hosts?${query}`)).status, query).toBe(400);
+    });
+
+    test('a host that needs attention is found, and all hosts are counted', async () => {
+      const summary = async () => (await world.call('GET', '/v1/admin/fleet')).body;
+      expect(await summary()).toEqual({
+        hosts: { online: 0, draining: 0, offline: 0 },
+        slots: { total: 0, used: 0 },
+        sessions: 0,
+      });
+      const check = (status: 'pass' | 'fail', summaryText: string) => ({
+        id: 'x',
+        status,
+        summary: summaryText,
+        remediation: [],
+      });
+      // A text of a host that looks like a failed check.
+      const sound = check('pass', '"status":"fail"');
+      await connect('sound', { capacity: gpuCapacity(1, { readiness: [sound] }) });
+      await connect('faulty', { capacity: gpuCapacity(2, { readiness: [sound, check('fail', 'broken')] }) });
+      await offline(...(await connect('away', { capacity: gpuCapacity(1) })));
+      const found: { items: HostItem[] } = (await world.call('GET', '/v1/hosts?attention=true&sort=name'))
+        .body;
+      expect(found.items.map((host) => host.node_name)).toEqual(['away', 'faulty']);
+      expect(await summary()).toEqual({
+        hosts: { online: 2, draining: 0, offline: 1 },
+        slots: { total: 24, used: 0 },
+        sessions: 0,
+      });
+    });
+
     test.each(['', '/gpus'])('GET /v1/hosts/{id}%s: malformed 400, unknown 404', async (suffix) => {
       expect((await world.call('GET', `/v1/hosts/not-a-uuid${suffix}`)).status).toBe(400);
       expect((await world.call('GET', `/v1/hosts/${UNKNOWN_ID}${suffix}`)).status).toBe(404);
     });
 
     test('everybody else is refused before anything is looked up', async () => {
-      for (const path of ['/v1/hosts', `/v1/hosts/${UNKNOWN_ID}`, '/v1/admin/enrollment-tokens']) {
+      for (const path of [
+        '/v1/hosts',
+        '/v1/gpus',
+        '/v1/admin/fleet',
+        `/v1/hosts/${UNKNOWN_ID}`,
+        '/v1/admin/enrollment-tokens',
+      ]) {
         expect((await world.call('GET', path, undefined, '')).status).toBe(401);
         expect((await world.call('GET', path, undefined, 'user')).status).toBe(403);
       }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { NODE_NAME_PATTERN } from '../../agent/limits.ts';
-import { body, dateTime, idParams, int32, madeId, page, pageQuery, string } from '../atoms.ts';
+import { body, dateTime, idParams, int32, madeId, page, pageQuery, searchText, string } from '../atoms.ts';
 import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
 
@@ -210,18 +210,72 @@ const exampleToken = {
   used_at: null,
   host_id: null,
 };
+const hostOrders = ['name', 'state', 'slots', 'sessions', 'memory', 'heard', 'agent'] as const;
+export type HostOrder = (typeof hostOrders)[number];
+const hostSort = z
+  .enum(hostOrders.flatMap((order) => [order, `-${order}` as const]))
+  .describe(
+    'Order by name, status, slots in use, sessions, video memory, last message or agent version; `-` reverses it, and hosts without the value are always last. Left out: newest first.',
+  );
+
+const hostQuery = pageQuery(50).extend({
+  q: searchText.describe('Part of the name, whatever its case; blank: all hosts.'),
+  attention: z
+    .stringbool()
+    .optional()
+    .describe(
+      'true: only hosts that are offline, whose capacity is unknown, or that failed a readiness check.',
+    ),
+  sort: hostSort.optional(),
+});
+
+const fleetSummary = z
+  .object({
+    hosts: z
+      .object({
+        online: z.int().describe('Hosts that take sessions.'),
+        draining: z.int().describe('Hosts that take no new sessions.'),
+        offline: z.int().describe('Hosts without a connection.'),
+      })
+      .describe('Number of hosts by status.'),
+    slots: z
+      .object({
+        total: z.int().describe('All encode slots.'),
+        used: z.int().describe('Encode slots that sessions hold.'),
+      })
+      .describe('Encode slots of the online hosts.'),
+    sessions: z.int().describe('Sessions that hold a slot of an online host.'),
+  })
+  .meta({ id: 'FleetSummary', description: 'Counts of the whole fleet.' });
+export type FleetSummary = z.output<typeof fleetSummary>;
+
 const byId = { id: exampleHost.id };
 const NO_HOST = 'There is no such host.';
 const NO_AGENT = 'This build carries no agent for other hosts.';
 
 export const fleetOperations = {
+  'fleet.summary': operation({
+    id: 'fleet.summary',
+    method: 'GET',
+    path: '/v1/admin/fleet',
+    auth: 'admin',
+    summary: 'Number of hosts, slots and sessions',
+    responses: { 200: fleetSummary },
+    example: {
+      response: {
+        hosts: { online: 11, draining: 0, offline: 1 },
+        slots: { total: 44, used: 12 },
+        sessions: 12,
+      },
+    },
+  }),
   'hosts.list': operation({
     id: 'hosts.list',
     method: 'GET',
     path: '/v1/hosts',
     auth: 'admin',
-    summary: 'Hosts, newest first',
-    query: pageQuery(50),
+    summary: 'Hosts, newest first or in another order',
+    query: hostQuery,
     responses: { 200: page(host) },
     example: { query: { limit: '20' }, response: { items: [exampleHost], next_cursor: null } },
   }),
@@ -253,7 +307,7 @@ export const fleetOperations = {
     path: '/v1/gpus',
     auth: 'admin',
     summary: 'The GPUs of each host, in the order of the list of hosts',
-    query: pageQuery(50),
+    query: hostQuery,
     responses: { 200: page(hostGpus) },
     example: {
       query: { limit: '20' },
