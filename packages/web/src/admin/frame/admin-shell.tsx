@@ -37,6 +37,7 @@ import '@mantine/core/styles/Radio.css';
 import '@mantine/core/styles/Switch.css';
 import '@mantine/core/styles/NumberInput.css';
 import '@mantine/notifications/styles.css';
+import { msg, t } from '../../i18n/translate.ts';
 import styles from './admin-layout.module.css';
 
 // Every administration page is shown in this shell.
@@ -53,31 +54,31 @@ interface Entry {
 /** The pages, grouped by subject. */
 const GROUPS: readonly { label: string; entries: readonly Entry[] }[] = [
   {
-    label: 'Fleet',
+    label: msg('Fleet'),
     entries: [
-      { to: '/admin/hosts', label: 'Hosts', icon: IconServer },
-      { to: '/admin/sessions', label: 'Sessions', icon: IconPlayerPlay, also: '/admin/placement' },
-      { to: '/admin/images', label: 'Images', icon: IconPackage },
-      { to: '/admin/homes', label: 'Homes', icon: IconFolders },
+      { to: '/admin/hosts', label: msg('Hosts'), icon: IconServer },
+      { to: '/admin/sessions', label: msg('Sessions'), icon: IconPlayerPlay, also: '/admin/placement' },
+      { to: '/admin/images', label: msg('Images'), icon: IconPackage },
+      { to: '/admin/homes', label: msg('Homes'), icon: IconFolders },
     ],
   },
   {
-    label: 'Apps',
+    label: msg('Apps'),
     entries: [
-      { to: '/admin/apps', label: 'Apps', icon: IconAppWindow },
-      { to: '/admin/discovery', label: 'Discovery', icon: IconBooks },
-      { to: '/admin/presets', label: 'Presets', icon: IconTemplate },
-      { to: '/admin/profiles', label: 'Profiles', icon: IconStack2, also: '/admin/new-profile' },
+      { to: '/admin/apps', label: msg('Apps'), icon: IconAppWindow },
+      { to: '/admin/discovery', label: msg('Discovery'), icon: IconBooks },
+      { to: '/admin/presets', label: msg('Presets'), icon: IconTemplate },
+      { to: '/admin/profiles', label: msg('Profiles'), icon: IconStack2, also: '/admin/new-profile' },
     ],
   },
   {
-    label: 'Service',
+    label: msg('Service'),
     entries: [
-      { to: '/admin/users', label: 'Users', icon: IconUsers, also: '/admin/invites' },
-      { to: '/admin/jobs', label: 'Jobs', icon: IconClockPlay },
-      { to: '/admin/activity', label: 'Activity', icon: IconHistory },
-      { to: '/admin/settings', label: 'Settings', icon: IconSettings },
-      { to: '/admin/about', label: 'About', icon: IconInfoCircle },
+      { to: '/admin/users', label: msg('Users'), icon: IconUsers, also: '/admin/invites' },
+      { to: '/admin/jobs', label: msg('Jobs'), icon: IconClockPlay },
+      { to: '/admin/activity', label: msg('Activity'), icon: IconHistory },
+      { to: '/admin/settings', label: msg('Settings'), icon: IconSettings },
+      { to: '/admin/about', label: msg('About'), icon: IconInfoCircle },
     ],
   },
 ];
@@ -104,7 +105,7 @@ export function AdminShell() {
   return (
     <div className={styles.frame}>
       <a href="#main" className={shell.skip}>
-        Skip to content
+        {t('Skip to content')}
       </a>
       <header className={styles.side}>
         <div className={styles.sideBrand}>
@@ -118,26 +119,30 @@ export function AdminShell() {
           onClick={() => setOpened(!opened)}
         >
           <IconMenu2 size={20} aria-hidden="true" />
-          <span className="visually-hidden">Menu, on the page </span>
-          {path === '/admin' ? 'Overview' : path === '/admin/setup' ? 'Set up' : (current?.label ?? 'Pages')}
+          <span className="visually-hidden">{t('Menu, on the page')} </span>
+          {path === '/admin'
+            ? t('Overview')
+            : path === '/admin/setup'
+              ? t('Set up')
+              : t(current?.label ?? msg('Pages'))}
         </button>
-        <nav id="admin-nav" className={styles.nav} data-opened={opened} aria-label="Administration">
+        <nav id="admin-nav" className={styles.nav} data-opened={opened} aria-label={t('Administration')}>
           <Link to="/admin" activeOptions={{ exact: true }} className={styles.link}>
-            <IconLayoutDashboard size={20} aria-hidden="true" /> Overview
+            <IconLayoutDashboard size={20} aria-hidden="true" /> {t('Overview')}
           </Link>
           {setup.data?.setup_completed === false && (
             <Link to="/admin/setup" className={styles.link}>
-              <IconChecklist size={20} aria-hidden="true" /> Set up
+              <IconChecklist size={20} aria-hidden="true" /> {t('Set up')}
             </Link>
           )}
           {GROUPS.map((group) => (
             <div key={group.label} className={styles.group}>
-              <p id={`nav-${group.label}`}>{group.label}</p>
+              <p id={`nav-${group.label}`}>{t(group.label)}</p>
               <ul aria-labelledby={`nav-${group.label}`}>
                 {group.entries.map(({ to, label, icon: Icon, also }) => (
                   <li key={to}>
                     <Link to={to} className={styles.link} {...(path === also && { 'data-status': 'active' })}>
-                      <Icon size={20} aria-hidden="true" /> {label}
+                      <Icon size={20} aria-hidden="true" /> {t(label)}
                     </Link>
                   </li>
                 ))}
@@ -147,7 +152,7 @@ export function AdminShell() {
         </nav>
         <div className={styles.sideFoot}>
           <a href="/app" className={styles.link}>
-            <IconArrowLeft size={20} aria-hidden="true" /> Library
+            <IconArrowLeft size={20} aria-hidden="true" /> {t('Library')}
           </a>
           <PersonMenu up />
         </div>

@@ -1,4 +1,5 @@
 import type { Bounds } from '@footlight/protocol/rest';
+import { localeTag, msg, t } from '../../i18n/translate.ts';
 
 /** Bounds of int32, which are not shown to people. */
 const INT32 = { minimum: -(2 ** 31), maximum: 2 ** 31 - 1 };
@@ -24,19 +25,26 @@ export function numberRule(bounds: Bounds): Rule<number | string> {
 
 /** "A whole number from 1 to 240", "A number above 0". */
 function rangeLabel({ type, minimum, maximum, exclusiveMinimum }: Bounds): string {
-  const what = type === 'integer' ? 'A whole number' : 'A number';
-  if (exclusiveMinimum !== undefined) return `${what} above ${exclusiveMinimum}`;
-  if (minimum === undefined || minimum === INT32.minimum) return what;
-  return maximum === undefined || maximum === INT32.maximum
-    ? `${what} from ${minimum} up`
-    : `${what} from ${minimum} to ${maximum}`;
+  const isWhole = type === 'integer';
+  if (exclusiveMinimum !== undefined) {
+    const min = exclusiveMinimum;
+    return isWhole ? t('A whole number above {min}', { min }) : t('A number above {min}', { min });
+  }
+  if (minimum === undefined || minimum === INT32.minimum)
+    return isWhole ? t('A whole number') : t('A number');
+  const min = minimum;
+  if (maximum === undefined || maximum === INT32.maximum)
+    return isWhole ? t('A whole number from {min} up', { min }) : t('A number from {min} up', { min });
+  const range = { min, max: maximum };
+  return isWhole ? t('A whole number from {min} to {max}', range) : t('A number from {min} to {max}', range);
 }
 
 const multipleLabel = (divisor: number): string =>
-  divisor === 2 ? 'An even number' : `A multiple of ${divisor}`;
+  divisor === 2 ? t('An even number') : t('A multiple of {divisor}', { divisor });
 
 /**
- * The rule of a text field. The request contains the text without surrounding spaces.
+ * The rule of a text field. The request contains the text without surrounding spaces. The error texts are marked with
+ * `msg`, because rules are made while their module loads.
  * @param words.blank error text for an empty field; missing: the field may be empty
  * @param words.pattern error text for a text that does not match the pattern
  */
@@ -47,8 +55,9 @@ export function textRule(
   const form = pattern === undefined ? null : new RegExp(pattern, 'u');
   return (value) => {
     const text = value.trim();
-    if (text === '') return label.blank ?? null;
-    if ([...text].length > maxLength) return `At most ${maxLength.toLocaleString('en')} characters`;
-    return form === null || form.test(text) ? null : (label.pattern ?? 'Another form');
+    if (text === '') return label.blank === undefined ? null : t(label.blank);
+    if ([...text].length > maxLength)
+      return t('At most {max} characters', { max: maxLength.toLocaleString(localeTag()) });
+    return form === null || form.test(text) ? null : t(label.pattern ?? msg('Another form'));
   };
 }

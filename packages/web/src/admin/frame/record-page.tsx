@@ -6,6 +6,7 @@ import { type ReactNode, useState } from 'react';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
+import { t } from '../../i18n/translate.ts';
 import { PageHead } from './page-head.tsx';
 
 /** Link to the list of the records. */
@@ -55,7 +56,7 @@ export function DeleteRecord(props: {
   const remove = useMutation({
     mutationFn: props.remove,
     onSuccess: async () => {
-      notifications.show({ message: `${props.name} was deleted`, autoClose: 4000 });
+      notifications.show({ message: t('{name} was deleted', { name: props.name }), autoClose: 4000 });
       await navigate({ to: props.back.to });
       await Promise.all(props.stale.map((queryKey) => queryClient.invalidateQueries({ queryKey })));
     },
@@ -63,12 +64,12 @@ export function DeleteRecord(props: {
   return (
     <>
       <Button color="danger" onClick={() => setConfirming(true)}>
-        Delete
+        {t('Delete')}
       </Button>
       <ConfirmDialog
         opened={confirming}
-        title={`Delete ${props.name}?`}
-        action={`Delete ${props.name}`}
+        title={t('Delete {name}?', { name: props.name })}
+        action={t('Delete {name}', { name: props.name })}
         pending={remove.isPending}
         error={remove.error}
         onConfirm={() => remove.mutate()}

@@ -1,3 +1,5 @@
+import { t } from '../../i18n/translate.ts';
+
 /** Non-empty lines of a field. */
 export function linesOf(text: string): string[] {
   return text.split('\n').filter((line) => line.trim() !== '');
@@ -46,10 +48,10 @@ export function envOf(
 export function envProblem(text: string): string | null {
   return linesOf(text).every((line) => /^[A-Za-z_][A-Za-z0-9_]*=/.test(line))
     ? null
-    : 'One NAME=value per line';
+    : t('One NAME=value per line');
 }
 
 /** Describes the error of a path; null: no error. @param text "": the default path */
 export function pathProblem(text: string): string | null {
-  return text.trim() === '' || text.trim().startsWith('/') ? null : 'A path that begins with /';
+  return text.trim() === '' || text.trim().startsWith('/') ? null : t('A path that begins with /');
 }

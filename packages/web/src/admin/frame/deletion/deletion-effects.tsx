@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { call } from '../../../api/client.ts';
 import { Skeleton } from '../../../components/skeleton.tsx';
+import { t } from '../../../i18n/translate.ts';
 import styles from '../admin-pages.module.css';
 import { adminKeys } from '../admin-query-keys.ts';
 import { effectLines, revokedLabel } from './effect-lines.ts';
@@ -21,7 +22,7 @@ export const useEffectOf = (id: string) =>
  */
 export function RevokedGrant({ id }: { id: string }) {
   const effect = useEffectOf(id);
-  if (effect.isError) return <p>The number of people who lose it could not be counted.</p>;
+  if (effect.isError) return <p>{t('The number of people who lose it could not be counted.')}</p>;
   if (effect.data === undefined) return <Skeleton height={24} radius={8} />;
   return <p>{revokedLabel(effect.data)}</p>;
 }
@@ -32,13 +33,13 @@ export function RevokedGrant({ id }: { id: string }) {
  */
 export function DeletionEffects({ id }: { id: string }) {
   const effect = useEffectOf(id);
-  if (effect.isError) return <p>The data that is deleted with it could not be counted.</p>;
+  if (effect.isError) return <p>{t('The data that is deleted with it could not be counted.')}</p>;
   if (effect.data === undefined) return <Skeleton height={72} radius={8} />;
   const lines = effectLines(effect.data);
-  if (lines.length === 0) return <p>Nothing else is deleted.</p>;
+  if (lines.length === 0) return <p>{t('Nothing else is deleted.')}</p>;
   return (
     <div>
-      <p>This is deleted too:</p>
+      <p>{t('This is deleted too:')}</p>
       <ul className={styles.effects}>
         {lines.map((line) => (
           <li key={line}>{line}</li>

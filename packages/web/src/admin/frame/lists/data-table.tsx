@@ -2,6 +2,7 @@ import { Button } from '@mantine/core';
 import { IconArrowDown, IconArrowUp, IconSelector } from '@tabler/icons-react';
 import { type ReactNode, type RefObject, useLayoutEffect, useRef, useState } from 'react';
 import { Skeleton } from '../../../components/skeleton.tsx';
+import { t } from '../../../i18n/translate.ts';
 import styles from '../admin-pages.module.css';
 import { cardsOf } from './cards-of.ts';
 import { nextSort, readSort } from './table-sort.ts';
@@ -76,7 +77,7 @@ export function DataTable(props: {
       data-cards={cards ?? undefined}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table scrolls, which a keyboard must be able to do
       tabIndex={0}
-      aria-label={`${props.label}, table`}
+      aria-label={t('{name}, table', { name: props.label })}
     >
       <table className={styles.table}>
         <thead data-sortable={sortable}>

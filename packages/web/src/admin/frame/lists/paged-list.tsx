@@ -4,6 +4,7 @@ import { IconSearch } from '@tabler/icons-react';
 import { keepPreviousData, type QueryKey, useInfiniteQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import { clock } from '../../../clock.ts';
+import { plural, t } from '../../../i18n/translate.ts';
 import styles from '../admin-pages.module.css';
 import { type SortKeys, sortRows } from './table-sort.ts';
 
@@ -80,10 +81,18 @@ export function ShowMore(props: {
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = props.query;
   if (!hasNextPage) return null;
   if (typeof props.sortedOf === 'number')
-    return <p className={styles.dim}>Only the first {props.sortedOf} rows are sorted; there are more.</p>;
+    return (
+      <p className={styles.dim}>
+        {plural(
+          props.sortedOf,
+          'Only the first {n} row is sorted; there are more.',
+          'Only the first {n} rows are sorted; there are more.',
+        )}
+      </p>
+    );
   return (
     <Button className={styles.more ?? ''} loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-      Show more
+      {t('Show more')}
     </Button>
   );
 }

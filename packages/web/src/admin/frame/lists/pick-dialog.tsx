@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { Dialog } from '../../../components/dialog.tsx';
 import { Problem } from '../../../components/problem.tsx';
 import { Skeleton } from '../../../components/skeleton.tsx';
+import { t } from '../../../i18n/translate.ts';
 import styles from '../admin-pages.module.css';
 import { adminKeys } from '../admin-query-keys.ts';
 import { SearchField } from './paged-list.tsx';
@@ -48,7 +49,7 @@ export function PickDialog(props: {
         {props.error !== null && props.error !== undefined && <Problem error={props.error} />}
         <ul className={styles.picks} aria-busy={found.isFetching}>
           {found.data === undefined && <Skeleton height={120} radius={8} />}
-          {found.data?.length === 0 && <li className={styles.dim}>Nothing by that name.</li>}
+          {found.data?.length === 0 && <li className={styles.dim}>{t('Nothing by that name.')}</li>}
           {found.data?.map((each) => (
             <li key={each.id}>
               <span className={styles.pickName}>
@@ -59,10 +60,10 @@ export function PickDialog(props: {
                 size="compact-sm"
                 disabled={props.taken.has(each.id)}
                 loading={props.pending === each.id}
-                aria-label={`${props.action} ${each.name}`}
+                aria-label={t('{action} {name}', { action: props.action, name: each.name })}
                 onClick={() => props.onPick(each.id)}
               >
-                {props.taken.has(each.id) ? 'Has it' : props.action}
+                {props.taken.has(each.id) ? t('Has it') : props.action}
               </Button>
             </li>
           ))}

@@ -2,6 +2,7 @@ import { ActionIcon, Button } from '@mantine/core';
 import { IconX } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { t } from '../../../i18n/translate.ts';
 import styles from '../admin-pages.module.css';
 import { adminKeys } from '../admin-query-keys.ts';
 import { type Pick, PickDialog } from './pick-dialog.tsx';
@@ -30,7 +31,7 @@ export function PickFilter(props: {
     staleTime: Number.POSITIVE_INFINITY,
     retry: false,
   });
-  const shown = id === undefined ? props.all : (name.data ?? (name.isError ? 'Deleted' : '…'));
+  const shown = id === undefined ? props.all : (name.data ?? (name.isError ? t('Deleted') : '…'));
   return (
     <span className={styles.pickFilter}>
       <Button onClick={() => setPicking(true)}>
@@ -45,9 +46,9 @@ export function PickFilter(props: {
       <PickDialog
         opened={picking}
         title={label}
-        label="Find by name"
+        label={t('Find by name')}
         kind={props.kind}
-        action="Show"
+        action={t('Show')}
         find={props.find}
         taken={new Set(id === undefined ? [] : [id])}
         pending={undefined}

@@ -1,0 +1,105 @@
+import type { Table } from '../../translate.ts';
+
+/** The frame of the administrators' pages, its lists and forms, and words that many of these pages share. */
+export const frame: Table = {
+  Fleet: 'Flotte',
+  Hosts: 'Hosts',
+  Sessions: 'Sitzungen',
+  Images: 'Images',
+  Homes: 'Homes',
+  Apps: 'Apps',
+  Discovery: 'Spielesuche',
+  Presets: 'Vorlagen',
+  Profiles: 'Profile',
+  Service: 'Dienst',
+  Users: 'Benutzer',
+  Jobs: 'Jobs',
+  Activity: 'Aktivität',
+  Settings: 'Einstellungen',
+  About: 'Info',
+  Overview: 'Übersicht',
+  Pages: 'Seiten',
+  'Menu, on the page': 'Menü, auf der Seite',
+  Administration: 'Verwaltung',
+  'A whole number': 'Eine ganze Zahl',
+  'A number': 'Eine Zahl',
+  'A whole number above {min}': 'Eine ganze Zahl über {min}',
+  'A number above {min}': 'Eine Zahl über {min}',
+  'A whole number from {min} up': 'Eine ganze Zahl ab {min}',
+  'A number from {min} up': 'Eine Zahl ab {min}',
+  'A whole number from {min} to {max}': 'Eine ganze Zahl von {min} bis {max}',
+  'A number from {min} to {max}': 'Eine Zahl von {min} bis {max}',
+  'An even number': 'Eine gerade Zahl',
+  'A multiple of {divisor}': 'Ein Vielfaches von {divisor}',
+  'Another form': 'Andere Schreibweise nötig',
+  'One NAME=value per line': 'Je Zeile ein NAME=Wert',
+  'A path that begins with /': 'Ein Pfad, der mit / beginnt',
+  unknown: 'unbekannt',
+  '{name} was deleted': '{name} wurde gelöscht',
+  'Delete {name}?': '{name} löschen?',
+  'Delete {name}': '{name} löschen',
+  Deleted: 'Gelöscht',
+  'The number of people who lose it could not be counted.':
+    'Wie viele Personen sie verlieren, ließ sich nicht zählen.',
+  'The data that is deleted with it could not be counted.':
+    'Die Daten, die mit gelöscht werden, ließen sich nicht zählen.',
+  'Nothing else is deleted.': 'Sonst wird nichts gelöscht.',
+  'This is deleted too:': 'Auch das wird gelöscht:',
+  'Nobody loses it, because another grant still allows it.':
+    'Niemand verliert sie, weil eine andere Berechtigung sie weiter erlaubt.',
+  'It disappears from the libraries of {n} people.': {
+    one: 'Sie verschwindet aus der Bibliothek von {n} Person.',
+    other: 'Sie verschwindet aus den Bibliotheken von {n} Personen.',
+  },
+  '{n} running sessions continue.': {
+    one: '{n} laufende Sitzung läuft weiter.',
+    other: '{n} laufende Sitzungen laufen weiter.',
+  },
+  '{n} tiles of titles inside it': {
+    one: '{n} Kachel eines Titels darin',
+    other: '{n} Kacheln von Titeln darin',
+  },
+  '{n} sessions with their measurements': {
+    one: '{n} Sitzung mit ihren Messwerten',
+    other: '{n} Sitzungen mit ihren Messwerten',
+  },
+  '{n} grants that let people use it': {
+    one: '{n} Berechtigung, sie zu benutzen',
+    other: '{n} Berechtigungen, sie zu benutzen',
+  },
+  '{n} apps given to them alone': {
+    one: '{n} App, die nur diese Person hat',
+    other: '{n} Apps, die nur diese Person hat',
+  },
+  '{n} favourites': { one: '{n} Favorit', other: '{n} Favoriten' },
+  '{n} devices that are signed out': {
+    one: '{n} Gerät, das abgemeldet wird',
+    other: '{n} Geräte, die abgemeldet werden',
+  },
+  '{n} invites that they made': {
+    one: '{n} Einladung von dieser Person',
+    other: '{n} Einladungen von dieser Person',
+  },
+  '{n} homes with {size} of files, which stay on the machine and are no longer listed': {
+    one: '{n} Home mit {size} an Dateien, die auf dem Rechner bleiben und nicht mehr aufgeführt werden',
+    other: '{n} Homes mit {size} an Dateien, die auf dem Rechner bleiben und nicht mehr aufgeführt werden',
+  },
+  '{n} homes with {size} of files, which their hosts delete a day later': {
+    one: '{n} Home mit {size} an Dateien, die ihr Host einen Tag später löscht',
+    other: '{n} Homes mit {size} an Dateien, die ihre Hosts einen Tag später löschen',
+  },
+  '{name}, table': '{name}, Tabelle',
+  'Show more': 'Mehr zeigen',
+  'Only the first {n} rows are sorted; there are more.': {
+    one: 'Nur die erste {n} Zeile ist sortiert; es gibt mehr.',
+    other: 'Nur die ersten {n} Zeilen sind sortiert; es gibt mehr.',
+  },
+  'Nothing by that name.': 'Nichts mit diesem Namen.',
+  'Find by name': 'Nach Namen suchen',
+  '{action} {name}': '{action}: {name}',
+  'Has it': 'Schon gewählt',
+  // On several pages
+  'Add a host': 'Host hinzufügen',
+  'No host has enrolled': 'Kein Host ist angemeldet',
+  '{host} takes no sessions': '{host} nimmt keine Sitzungen an',
+};
