@@ -1,4 +1,5 @@
 import type { AdminSession, HostConsole } from '@footlight/protocol/rest';
+import { msg, t } from '../../i18n/translate.ts';
 
 export type ConsoleConfig = HostConsole['config'];
 type Mode = NonNullable<ConsoleConfig['mode']>;
@@ -41,8 +42,15 @@ export function displayChoices({ config, capabilities }: HostConsole): { value: 
   const kept =
     isOffered || config.mode === null
       ? []
-      : [{ value: stored, label: `${config.output_id}: ${modeLabel(config.mode)} (not connected)` }];
-  return [{ value: ANY, label: 'Any connected display, in its preferred mode' }, ...kept, ...choices];
+      : [
+          {
+            value: stored,
+            label: t('{display} (not connected)', {
+              display: `${config.output_id}: ${modeLabel(config.mode)}`,
+            }),
+          },
+        ];
+  return [{ value: ANY, label: t('Any connected display, in its preferred mode') }, ...kept, ...choices];
 }
 
 /** The choice of a configuration. */
@@ -64,14 +72,24 @@ export function displayOf(value: string): Pick<ConsoleConfig, 'output_id' | 'mod
   };
 }
 
+const SHOWN: Readonly<Record<AdminSession['state'], string>> = {
+  pending: msg('{app} for {user} is pending there.'),
+  assigned: msg('{app} for {user} is assigned there.'),
+  starting: msg('{app} for {user} is starting there.'),
+  running: msg('{app} for {user} is running there.'),
+  stopping: msg('{app} for {user} is stopping there.'),
+  stopped: msg('{app} for {user} is stopped there.'),
+  failed: msg('{app} for {user} is failed there.'),
+};
+
 /** "SuperTux for alice is running there." */
 export function shownLabel({ app_name, username, state }: AdminSession): string {
-  return `${app_name ?? 'A deleted app'} for ${username ?? 'a deleted account'} is ${state} there.`;
+  return t(SHOWN[state], { app: app_name ?? t('A deleted app'), user: username ?? t('a deleted account') });
 }
 
 /** Why the draft cannot be saved; null: it can be saved. */
 export function consoleProblem(config: ConsoleConfig): string | null {
   return config.auto_start_on_display && config.default_user === null
-    ? 'Choose the account that the app starts for.'
+    ? t('Choose the account that the app starts for.')
     : null;
 }

@@ -1,5 +1,5 @@
 import type { AdminSession } from '@footlight/protocol/rest';
-import { countLabel } from '../frame/quantity-labels.ts';
+import { plural, t } from '../../i18n/translate.ts';
 import styles from './fleet.module.css';
 
 const SHOWN = 8;
@@ -16,14 +16,21 @@ export function EndedSessions({ sessions, count }: { sessions: readonly AdminSes
       <ul className={styles.ended}>
         {named.map((session) => (
           <li key={session.id}>
-            {session.app_name ?? 'Deleted app'} of {session.username ?? 'a deleted account'}
+            {t('{app} of {user}', {
+              app: session.app_name ?? t('Deleted app'),
+              user: session.username ?? t('a deleted account'),
+            })}
           </li>
         ))}
         {more > 0 && (
-          <li>{named.length === 0 ? countLabel(more, 'session') : `and ${countLabel(more, 'other')}`}</li>
+          <li>
+            {named.length === 0
+              ? plural(more, '{n} session', '{n} sessions')
+              : plural(more, 'and {n} other', 'and {n} others')}
+          </li>
         )}
       </ul>
-      <p>What the apps have not saved is lost.</p>
+      <p>{t('What the apps have not saved is lost.')}</p>
     </>
   );
 }

@@ -14,6 +14,7 @@ import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
+import { msg, rich, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { bodyBounds } from '../frame/body-bounds.ts';
@@ -25,13 +26,13 @@ import { sortRows } from '../frame/lists/table-sort.ts';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { Section } from '../frame/page-head.tsx';
 
-const COLUMNS: readonly Column[] = [
-  { label: 'Note', sort: 'note' },
-  { label: 'State' },
-  { label: 'For host' },
-  { label: 'Made', sort: 'made' },
-  { label: 'Ends', sort: 'ends' },
-  { label: 'Actions', kind: 'action' },
+const columns = (): readonly Column[] => [
+  { label: t('Note'), sort: 'note' },
+  { label: t('State') },
+  { label: t('For host') },
+  { label: t('Made'), sort: 'made' },
+  { label: t('Ends'), sort: 'ends' },
+  { label: t('Actions'), kind: 'action' },
 ];
 const SORT_KEYS = {
   note: (token: EnrollmentToken) => token.note,
@@ -39,16 +40,16 @@ const SORT_KEYS = {
   ends: (token: EnrollmentToken) => token.expires_at,
 };
 const LIFETIMES = [
-  { value: '3600', label: '1 hour' },
-  { value: '86400', label: '1 day' },
-  { value: '604800', label: '7 days' },
+  { value: '3600', label: msg('1 hour') },
+  { value: '86400', label: msg('1 day') },
+  { value: '604800', label: msg('7 days') },
 ];
 const bounds = bodyBounds['enrollmentTokens.create'];
 
 export const tokenRules = {
   note: textRule(bounds.note, {}),
   nodeName: textRule(bounds.node_name, {
-    pattern: 'Small letters, digits, dots, dashes and underscores, starting with a letter or digit',
+    pattern: msg('Small letters, digits, dots, dashes and underscores, starting with a letter or digit'),
   }),
 };
 
@@ -70,28 +71,30 @@ export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
     },
   });
   return (
-    <Section title="Enrollment tokens" busy={tokens.isPending}>
+    <Section title={t('Enrollment tokens')} busy={tokens.isPending}>
       {tokens.isError && <Problem error={tokens.error} retry={() => void tokens.refetch()} />}
       {tokens.data?.items.length === 0 ? (
-        <EmptyState icon={IconKey} title="No tokens">
-          Each host that you add gets one: it lets the agent of one new machine connect.
+        <EmptyState icon={IconKey} title={t('No tokens')}>
+          {t('Each host that you add gets one: it lets the agent of one new machine connect.')}
         </EmptyState>
       ) : (
         <DataTable
-          label="Enrollment tokens"
-          columns={COLUMNS}
+          label={t('Enrollment tokens')}
+          columns={columns()}
           order={{ sort: search.tokens, onSort: (sort) => setSearch({ tokens: sort ?? '' }) }}
         >
-          {tokens.data === undefined && <SkeletonRows rows={2} columns={COLUMNS.length} />}
+          {tokens.data === undefined && <SkeletonRows rows={2} columns={columns().length} />}
           {sortRows(tokens.data?.items ?? [], search.tokens, SORT_KEYS).map((token) => (
             <tr key={token.id}>
-              <td className={styles.nameCell}>{token.note || <span className={styles.dim}>no note</span>}</td>
+              <td className={styles.nameCell}>
+                {token.note || <span className={styles.dim}>{t('no note')}</span>}
+              </td>
               <td>
                 <TokenChip token={token} />
               </td>
               <td>
                 {hosts.find((host) => host.id === token.host_id)?.node_name ?? token.node_name ?? (
-                  <span className={styles.dim}>any new one</span>
+                  <span className={styles.dim}>{t('any new one')}</span>
                 )}
               </td>
               <td>
@@ -102,10 +105,10 @@ export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
               </td>
               <td className={styles.rowActions}>
                 <EndButton
-                  label={`Delete token ${token.note || token.id}`}
+                  label={t('Delete token {name}', { name: token.note || token.id })}
                   onClick={() => setDeleting(token)}
                 >
-                  Delete
+                  {t('Delete')}
                 </EndButton>
               </td>
             </tr>
@@ -114,23 +117,26 @@ export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
       )}
       <ConfirmDialog
         opened={deleting !== null}
-        title={deleting?.note ? `Delete the token “${deleting.note}”?` : 'Delete this token?'}
-        action="Delete 1 token"
+        title={
+          deleting?.note ? t('Delete the token “{name}”?', { name: deleting.note }) : t('Delete this token?')
+        }
+        action={t('Delete 1 token')}
         pending={remove.isPending}
         error={remove.error}
         onConfirm={() => deleting !== null && remove.mutate(deleting)}
         onClose={() => setDeleting(null)}
       >
-        <p>No machine can enroll with it any more. Hosts that are already enrolled stay.</p>
+        <p>{t('No machine can enroll with it any more. Hosts that are already enrolled stay.')}</p>
       </ConfirmDialog>
     </Section>
   );
 }
 
 function TokenChip({ token }: { token: EnrollmentToken }) {
-  if (token.used_at !== null) return <StateChip tone="success">Used</StateChip>;
-  if (Date.parse(token.expires_at) <= clock.nowMs()) return <StateChip tone="neutral">Expired</StateChip>;
-  return <StateChip tone="info">Waiting</StateChip>;
+  if (token.used_at !== null) return <StateChip tone="success">{t('Used')}</StateChip>;
+  if (Date.parse(token.expires_at) <= clock.nowMs())
+    return <StateChip tone="neutral">{t('Expired')}</StateChip>;
+  return <StateChip tone="info">{t('Waiting')}</StateChip>;
 }
 
 /** Creates a token and shows the install command once. */
@@ -163,7 +169,7 @@ export function AddHost({ opened, onClose }: { opened: boolean; onClose: () => v
     <Dialog
       opened={opened}
       onClose={close}
-      title={made === undefined ? 'Add a host' : 'Run this on the new machine'}
+      title={made === undefined ? t('Add a host') : t('Run this on the new machine')}
     >
       {made === undefined ? (
         <form
@@ -172,47 +178,50 @@ export function AddHost({ opened, onClose }: { opened: boolean; onClose: () => v
           noValidate
         >
           <TextInput
-            label="Note"
-            description="To recognise it in the list."
+            label={t('Note')}
+            description={t('To recognise it in the list.')}
             data-autofocus
             key={form.key('note')}
             {...form.getInputProps('note')}
           />
           <TextInput
-            label="Only for the host named"
-            description="Leave empty for any new name. Needed to enroll a known host again."
+            label={t('Only for the host named')}
+            description={t('Leave empty for any new name. Needed to enroll a known host again.')}
             key={form.key('nodeName')}
             {...form.getInputProps('nodeName')}
           />
           <NativeSelect
-            label="Good for"
-            data={LIFETIMES}
+            label={t('Good for')}
+            data={LIFETIMES.map(({ value, label }) => ({ value, label: t(label) }))}
             key={form.key('ttl')}
             {...form.getInputProps('ttl')}
           />
           {refusal !== null && <Problem error={refusal} />}
           <Button type="submit" variant="filled" loading={make.isPending}>
-            Show the line
+            {t('Show the line')}
           </Button>
         </form>
       ) : (
         <div className={styles.stack}>
-          <CopyLine value={made.command} label="line that adds the host" />
+          <CopyLine value={made.command} label={t('line that adds the host')} />
           <p>
-            Paste it into a shell of a Debian 12 machine. It installs the agent, connects it, and reports what
-            the machine still lacks. The host then appears here.
+            {t(
+              'Paste it into a shell of a Debian 12 machine. It installs the agent, connects it, and reports what the machine still lacks. The host then appears here.',
+            )}
           </p>
           <p className={styles.dim}>
-            It is shown only now, works for one machine, and expires <RelativeTime at={made.expires_at} />.
+            {rich('It is shown only now, works for one machine, and expires {time}.', {
+              time: <RelativeTime key="time" at={made.expires_at} />,
+            })}
           </p>
-          <Disclosure label="The token alone">
+          <Disclosure label={t('The token alone')}>
             <p className={styles.dim}>
-              For an agent that you start from a checkout: the value of SERVICE_ENROLLMENT_TOKEN.
+              {t('For an agent that you start from a checkout: the value of SERVICE_ENROLLMENT_TOKEN.')}
             </p>
-            <CopyLine value={made.token} label="enrollment token" />
+            <CopyLine value={made.token} label={t('enrollment token')} />
           </Disclosure>
           <Button variant="filled" onClick={close}>
-            I have it
+            {t('I have it')}
           </Button>
         </div>
       )}

@@ -6,9 +6,9 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api/client.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { plural, t } from '../../i18n/translate.ts';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { DeletionEffects } from '../frame/deletion/deletion-effects.tsx';
-import { countLabel } from '../frame/quantity-labels.ts';
 import { EndedSessions } from './ended-sessions.tsx';
 
 type Confirming = 'drain' | 'restart' | 'delete' | null;
@@ -32,23 +32,23 @@ export function HostActions(props: { host: Host; sessions?: readonly AdminSessio
     mutationFn: () => call('hosts.drain', { params: { id: host.id }, body: { force: force && live > 0 } }),
     onSuccess: () => {
       setConfirming(null);
-      notify(`${host.node_name} takes no new sessions`);
+      notify(t('{host} takes no new sessions', { host: host.node_name }));
       return refresh();
     },
   });
   const uncordon = useMutation({
     mutationFn: () => call('hosts.uncordon', { params: { id: host.id } }),
     onSuccess: () => {
-      notify(`${host.node_name} takes sessions again`);
+      notify(t('{host} takes sessions again', { host: host.node_name }));
       return refresh();
     },
-    onError: () => notify(`${host.node_name} could not be returned to service`),
+    onError: () => notify(t('{host} could not be returned to service', { host: host.node_name })),
   });
   const restart = useMutation({
     mutationFn: () => call('hosts.restart', { params: { id: host.id }, body: { confirm: live > 0 } }),
     onSuccess: () => {
       setConfirming(null);
-      notify(`The agent of ${host.node_name} restarts`);
+      notify(t('The agent of {host} restarts', { host: host.node_name }));
       return refresh();
     },
   });
@@ -56,7 +56,7 @@ export function HostActions(props: { host: Host; sessions?: readonly AdminSessio
     mutationFn: () => call('hosts.delete', { params: { id: host.id } }),
     onSuccess: async () => {
       setConfirming(null);
-      notify(`${host.node_name} was deleted`);
+      notify(t('{name} was deleted', { name: host.node_name }));
       if (!compact) await navigate({ to: '/admin/hosts' });
       return refresh();
     },
@@ -71,7 +71,7 @@ export function HostActions(props: { host: Host; sessions?: readonly AdminSessio
           loading={uncordon.isPending}
           onClick={() => uncordon.mutate()}
         >
-          Return to service
+          {t('Return to service')}
         </Button>
       ) : (
         host.status === 'online' && (
@@ -83,12 +83,12 @@ export function HostActions(props: { host: Host; sessions?: readonly AdminSessio
               setConfirming('drain');
             }}
           >
-            Drain
+            {t('Drain')}
           </Button>
         )
       )}
       {!compact && host.status !== 'offline' && (
-        <Button onClick={() => setConfirming('restart')}>Restart</Button>
+        <Button onClick={() => setConfirming('restart')}>{t('Restart')}</Button>
       )}
       {host.status === 'offline' && (
         <Button
@@ -97,16 +97,18 @@ export function HostActions(props: { host: Host; sessions?: readonly AdminSessio
           color="danger"
           onClick={() => setConfirming('delete')}
         >
-          Delete
+          {t('Delete')}
         </Button>
       )}
       <ConfirmDialog
         opened={confirming === 'drain'}
-        title={`Drain ${host.node_name}?`}
+        title={t('Drain {host}?', { host: host.node_name })}
         action={
           force && live > 0
-            ? `End ${countLabel(live, 'session')} and drain ${host.node_name}`
-            : `Drain ${host.node_name}`
+            ? plural(live, 'End {n} session and drain {host}', 'End {n} sessions and drain {host}', {
+                host: host.node_name,
+              })
+            : t('Drain {host}', { host: host.node_name })
         }
         pending={drain.isPending}
         error={drain.error}
@@ -114,12 +116,18 @@ export function HostActions(props: { host: Host; sessions?: readonly AdminSessio
         onClose={() => setConfirming(null)}
       >
         <p>
-          It takes no new sessions until you return it to service.
-          {live > 0 ? ` ${countLabel(live, 'session')} on it may finish.` : ' Nothing runs on it now.'}
+          {t('It takes no new sessions until you return it to service.')}{' '}
+          {live > 0
+            ? plural(live, '{n} session on it may finish.', '{n} sessions on it may finish.')
+            : t('Nothing runs on it now.')}
         </p>
         {live > 0 && (
           <Checkbox
-            label={`End ${countLabel(live, 'session')} now; what the apps have not saved is lost`}
+            label={plural(
+              live,
+              'End {n} session now; what the apps have not saved is lost',
+              'End {n} sessions now; what the apps have not saved is lost',
+            )}
             checked={force}
             onChange={(event) => setForce(event.currentTarget.checked)}
           />
@@ -127,11 +135,13 @@ export function HostActions(props: { host: Host; sessions?: readonly AdminSessio
       </ConfirmDialog>
       <ConfirmDialog
         opened={confirming === 'restart'}
-        title={`Restart the agent of ${host.node_name}?`}
+        title={t('Restart the agent of {host}?', { host: host.node_name })}
         action={
           live > 0
-            ? `End ${countLabel(live, 'session')} and restart ${host.node_name}`
-            : `Restart ${host.node_name}`
+            ? plural(live, 'End {n} session and restart {host}', 'End {n} sessions and restart {host}', {
+                host: host.node_name,
+              })
+            : t('Restart {host}', { host: host.node_name })
         }
         pending={restart.isPending}
         error={restart.error}
@@ -139,21 +149,21 @@ export function HostActions(props: { host: Host; sessions?: readonly AdminSessio
         onClose={() => setConfirming(null)}
       >
         <p>
-          Its agent ends and is started again; the machine itself stays up.
-          {live > 0 ? ' Its sessions end:' : ' Nothing runs on it now.'}
+          {t('Its agent ends and is started again; the machine itself stays up.')}{' '}
+          {live > 0 ? t('Its sessions end:') : t('Nothing runs on it now.')}
         </p>
         {live > 0 && <EndedSessions sessions={sessions} count={live} />}
       </ConfirmDialog>
       <ConfirmDialog
         opened={confirming === 'delete'}
-        title={`Delete ${host.node_name}?`}
-        action={`Delete ${host.node_name}`}
+        title={t('Delete {name}?', { name: host.node_name })}
+        action={t('Delete {name}', { name: host.node_name })}
         pending={remove.isPending}
         error={remove.error}
         onConfirm={() => remove.mutate()}
         onClose={() => setConfirming(null)}
       >
-        <p>To add it again later, enroll its agent again.</p>
+        <p>{t('To add it again later, enroll its agent again.')}</p>
         <DeletionEffects id={host.id} />
       </ConfirmDialog>
     </>

@@ -6,6 +6,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip, type Tone } from '../../components/state-chip.tsx';
+import { msg, rich, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable } from '../frame/lists/data-table.tsx';
@@ -14,26 +15,26 @@ import { CurveDrawing } from './curve-drawing.tsx';
 import fleet from './fleet.module.css';
 
 const VERDICTS: Record<Certification['verdict'], [Tone, string]> = {
-  ok: ['success', 'Keeps up'],
-  capped: ['warning', 'Barely keeps up'],
-  unsafe: ['danger', 'Too slow'],
+  ok: ['success', msg('Keeps up')],
+  capped: ['warning', msg('Barely keeps up')],
+  unsafe: ['danger', msg('Too slow')],
 };
-const ROW_COLUMNS: readonly Column[] = [
-  { label: 'Rung' },
-  { label: 'Verdict' },
+const rowColumns = (): readonly Column[] => [
+  { label: t('Rung') },
+  { label: t('Verdict') },
   { label: 'kbit/s', kind: 'number' },
-  { label: 'Encode p95', kind: 'number' },
-  { label: 'Frames', kind: 'number' },
-  { label: 'Encoder' },
-  { label: 'Measured' },
+  { label: t('Encode p95'), kind: 'number' },
+  { label: t('Frames'), kind: 'number' },
+  { label: t('Encoder') },
+  { label: t('Measured') },
 ];
-const CURVE_COLUMNS: readonly Column[] = [
-  { label: 'Rung' },
-  { label: 'At once', kind: 'number' },
+const curveColumns = (): readonly Column[] => [
+  { label: t('Rung') },
+  { label: t('At once'), kind: 'number' },
   { label: 'kbit/s', kind: 'number' },
-  { label: 'Encode p95 for each number of sessions' },
-  { label: 'Encoder' },
-  { label: 'Measured' },
+  { label: t('Encode p95 for each number of sessions') },
+  { label: t('Encoder') },
+  { label: t('Measured') },
 ];
 
 /** Verdicts and curves of a host. */
@@ -54,21 +55,23 @@ export function HostCertification({ id }: { id: string }) {
   const found = useCertification(id);
   if (found.isError)
     return (
-      <Section title="Certification">
+      <Section title={t('Certification')}>
         <Problem error={found.error} retry={() => void found.refetch()} />
       </Section>
     );
   const { rows = [], curves = [] } = found.data ?? {};
   return (
-    <Section title="Certification" busy={found.isPending}>
+    <Section title={t('Certification')} busy={found.isPending}>
       {found.data !== undefined && rows.length === 0 && curves.length === 0 && (
-        <EmptyState icon={IconGauge} title="Not measured yet">
-          Run <code>scripts/certify --host</code> while nothing else runs on this host; launches then avoid
-          the qualities for which its encoder is too slow.
+        <EmptyState icon={IconGauge} title={t('Not measured yet')}>
+          {rich(
+            'Run {command} while nothing else runs on this host; launches then avoid the qualities for which its encoder is too slow.',
+            { command: <code key="command">scripts/certify --host</code> },
+          )}
         </EmptyState>
       )}
       {rows.length > 0 && (
-        <DataTable label="Verdicts" columns={ROW_COLUMNS}>
+        <DataTable label={t('Verdicts')} columns={rowColumns()}>
           {rows.map((row) => (
             <VerdictRow key={row.id} row={row} />
           ))}
@@ -76,15 +79,25 @@ export function HostCertification({ id }: { id: string }) {
       )}
       {curves.length > 0 && (
         <>
-          <DataTable label="Sessions at once" columns={CURVE_COLUMNS}>
+          <DataTable label={t('Sessions at once')} columns={curveColumns()}>
             {curves.map((curve) => (
               <CurveRow key={curveKey(curve)} curve={curve} fps={fpsOf(curve, rows)} />
             ))}
           </DataTable>
           {slotsByGpu(curves).map(({ gpu_index, sessions }) => (
             <p key={gpu_index} className={styles.dim}>
-              GPU {gpu_index}: to let slots follow, set <code>SERVICE_ENCODE_SLOTS={sessions}</code>
-              {gpu_index > 0 && ` as number ${gpu_index + 1} of its list`} on the host and restart its agent.
+              {rich(
+                gpu_index > 0
+                  ? msg(
+                      'GPU {gpu}: to let slots follow, set {line} as number {place} of its list on the host and restart its agent.',
+                    )
+                  : msg('GPU {gpu}: to let slots follow, set {line} on the host and restart its agent.'),
+                {
+                  gpu: gpu_index,
+                  line: <code key="line">SERVICE_ENCODE_SLOTS={sessions}</code>,
+                  place: gpu_index + 1,
+                },
+              )}
             </p>
           ))}
         </>
@@ -101,14 +114,17 @@ function VerdictRow({ row }: { row: Certification }) {
         <b style={{ fontWeight: 600 }}>{row.stream_profile_id}</b>
       </td>
       <td>
-        <StateChip tone={tone}>{label}</StateChip>
+        <StateChip tone={tone}>{t(label)}</StateChip>
       </td>
       <td className={styles.number}>{row.bitrate_kbps}</td>
       <td className={styles.number}>
-        {row.encode_ms_p95.toFixed(1)} of {(1000 / row.fps).toFixed(1)} ms
+        {t('{time} of {limit} ms', {
+          time: row.encode_ms_p95.toFixed(1),
+          limit: (1000 / row.fps).toFixed(1),
+        })}
       </td>
       <td className={styles.number}>
-        {row.output_fps.toFixed(1)} of {row.fps}
+        {t('{n} of {total}', { n: row.output_fps.toFixed(1), total: row.fps })}
       </td>
       <td>{encoderLabel(row)}</td>
       <td>
@@ -138,7 +154,9 @@ function CurveRow({ curve, fps }: { curve: Concurrency; fps: number | null }) {
             ))}
           </ol>
           {frameMs !== null && (
-            <span className={fleet.curveNote}>The line is the time of a frame, {frameMs.toFixed(1)} ms.</span>
+            <span className={fleet.curveNote}>
+              {t('The line is the time of a frame, {ms} ms.', { ms: frameMs.toFixed(1) })}
+            </span>
           )}
         </div>
       </td>

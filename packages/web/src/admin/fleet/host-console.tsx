@@ -8,6 +8,7 @@ import { keys } from '../../api/query-keys.ts';
 import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
+import { plural, t } from '../../i18n/translate.ts';
 import { pickApps } from '../apps/app-lookup.ts';
 import pageStyles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
@@ -16,7 +17,6 @@ import { refusedField } from '../frame/forms/refused-field.ts';
 import { useRefusedFocus } from '../frame/forms/use-refusal.ts';
 import { PickDialog } from '../frame/lists/pick-dialog.tsx';
 import { Section } from '../frame/page-head.tsx';
-import { countLabel } from '../frame/quantity-labels.ts';
 import { pickUsers, readAccount } from '../people/user-lookup.ts';
 import {
   type ConsoleConfig,
@@ -46,7 +46,7 @@ export function HostConsoleSection({ host, shown }: { host: Host; shown: AdminSe
     queryFn: ({ signal }) => call('hostConsole.read', { params: { id: host.id }, signal }),
   });
   return (
-    <Section title="Display on the host" busy={query.isPending}>
+    <Section title={t('Display on the host')} busy={query.isPending}>
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {query.isPending && <Skeleton height={96} radius={14} />}
       {shown !== undefined && <p className={pageStyles.dim}>{shownLabel(shown)}</p>}
@@ -67,7 +67,10 @@ function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
     onSuccess: (answer) => {
       setDraft({});
       queryClient.setQueryData(adminKeys.hostConsole(host.id), answer);
-      notifications.show({ message: `The display of ${host.node_name} was saved`, autoClose: 4000 });
+      notifications.show({
+        message: t('The display of {host} was saved', { host: host.node_name }),
+        autoClose: 4000,
+      });
     },
   });
   const refused = refusedField(save.error, REFUSABLE, ALIASES);
@@ -93,14 +96,17 @@ function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
       <div className={pageStyles.stack}>
         <Toggle
           name="enabled"
-          label="Show apps on a display that is plugged into this host"
+          label={t('Show apps on a display that is plugged into this host')}
           config={config}
           set={set}
         />
-        <Disclosure label="Display, stream and automatic start" wrong={problem !== null || refused !== null}>
+        <Disclosure
+          label={t('Display, stream and automatic start')}
+          wrong={problem !== null || refused !== null}
+        >
           <div className={styles.settings}>
             <NativeSelect
-              label="Display and mode"
+              label={t('Display and mode')}
               data={displayChoices(reported)}
               value={valueOfDisplay(config)}
               error={errorOf('output_id')}
@@ -108,10 +114,10 @@ function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
               onChange={(event) => set(displayOf(event.currentTarget.value))}
             />
             <NativeSelect
-              label="Connector"
-              description="Used if no display is chosen."
+              label={t('Connector')}
+              description={t('Used if no display is chosen.')}
               data={[
-                { value: 'auto', label: 'Any' },
+                { value: 'auto', label: t('Any') },
                 ...others(reported.capabilities.connectors, config.connector),
               ]}
               value={config.connector}
@@ -120,7 +126,7 @@ function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
               onChange={(event) => set({ connector: event.currentTarget.value })}
             />
             <NativeSelect
-              label="Drawn by"
+              label={t('Drawn by')}
               data={COMPOSITORS}
               value={config.compositor}
               onChange={(event) =>
@@ -129,8 +135,8 @@ function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
             />
           </div>
           <div className={pageStyles.choices}>
-            <Toggle name="stream" label="Also stream it to the browser" config={config} set={set} />
-            <Toggle name="stream_audio" label="Also stream its sound" config={config} set={set} />
+            <Toggle name="stream" label={t('Also stream it to the browser')} config={config} set={set} />
+            <Toggle name="stream_audio" label={t('Also stream its sound')} config={config} set={set} />
           </div>
           <AutoStart config={config} set={set} errorOf={errorOf} />
         </Disclosure>
@@ -138,9 +144,9 @@ function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
         {count > 0 && (
           <div className={pageStyles.filters}>
             <Button type="submit" variant="filled" loading={save.isPending}>
-              {`Save ${countLabel(count, 'change')}`}
+              {plural(count, 'Save {n} change', 'Save {n} changes')}
             </Button>
-            <Button onClick={() => put({})}>Discard</Button>
+            <Button onClick={() => put({})}>{t('Discard')}</Button>
           </div>
         )}
       </div>
@@ -196,8 +202,8 @@ function AutoStart({ config, set, errorOf }: FieldProps) {
     queryFn: ({ signal }) => readAccount(default_user ?? '', signal),
     enabled: default_user !== null,
   });
-  const appName = default_app === null ? 'no app' : (app.data?.app.name ?? 'an app');
-  const userName = default_user === null ? 'nobody' : (user.data?.username ?? 'an account');
+  const appName = default_app === null ? t('no app') : (app.data?.app.name ?? t('an app'));
+  const userName = default_user === null ? t('nobody') : (user.data?.username ?? t('an account'));
   const picked = (change: ConsoleDraft) => {
     set(change);
     setPicking(null);
@@ -206,19 +212,19 @@ function AutoStart({ config, set, errorOf }: FieldProps) {
     <div className={pageStyles.choices}>
       <Toggle
         name="auto_start_on_display"
-        label="Start an app automatically whenever a display is connected"
+        label={t('Start an app automatically whenever a display is connected')}
         config={config}
         set={set}
       />
       <div className={pageStyles.filters}>
-        <span>{`Starts ${appName} for ${userName}.`}</span>
+        <span>{t('Starts {app} for {user}.', { app: appName, user: userName })}</span>
         <Button
           size="compact-sm"
           data-path="default_app"
           {...(appError !== null && describedby)}
           onClick={() => setPicking('app')}
         >
-          Choose app
+          {t('Choose app')}
         </Button>
         <Button
           size="compact-sm"
@@ -226,7 +232,7 @@ function AutoStart({ config, set, errorOf }: FieldProps) {
           {...(userError !== null && describedby)}
           onClick={() => setPicking('user')}
         >
-          Choose account
+          {t('Choose account')}
         </Button>
       </div>
       {(appError ?? userError) !== null && (
@@ -236,10 +242,10 @@ function AutoStart({ config, set, errorOf }: FieldProps) {
       )}
       <PickDialog
         opened={picking === 'app'}
-        title="Which app starts automatically"
-        label="Name of the app"
+        title={t('Which app starts automatically')}
+        label={t('Name of the app')}
         kind="apps"
-        action="Start"
+        action={t('Start')}
         find={pickApps}
         taken={new Set(default_app === null ? [] : [default_app])}
         pending={undefined}
@@ -249,10 +255,10 @@ function AutoStart({ config, set, errorOf }: FieldProps) {
       />
       <PickDialog
         opened={picking === 'user'}
-        title="For whom it starts"
-        label="Name or email"
+        title={t('For whom it starts')}
+        label={t('Name or email')}
         kind="users"
-        action="Start for"
+        action={t('Start for')}
         find={pickUsers}
         taken={new Set(default_user === null ? [] : [default_user])}
         pending={undefined}

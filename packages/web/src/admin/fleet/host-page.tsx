@@ -7,6 +7,7 @@ import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { plural, rich, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable } from '../frame/lists/data-table.tsx';
@@ -27,13 +28,13 @@ import { useActiveSessions } from './use-fleet.ts';
 
 /** Refresh interval: agents report every 5 s. */
 const REFRESH_MS = 5_000;
-const GPU_COLUMNS: readonly Column[] = [
-  { label: 'GPU' },
-  { label: 'Slots', kind: 'number' },
-  { label: 'Sessions', kind: 'number' },
-  { label: 'Memory in use', kind: 'number' },
-  { label: 'Memory', kind: 'number' },
-  { label: 'Render node' },
+const gpuColumns = (): readonly Column[] => [
+  { label: t('GPU') },
+  { label: t('Slots'), kind: 'number' },
+  { label: t('Sessions'), kind: 'number' },
+  { label: t('Memory in use'), kind: 'number' },
+  { label: t('Memory'), kind: 'number' },
+  { label: t('Render node') },
 ];
 
 /** One host: status, readiness, settings, sessions. */
@@ -51,12 +52,12 @@ export function HostPage({ id }: { id: string }) {
   const sessions = useActiveSessions();
   // Each part loads its own data. The parts are shown together, so that a late part does not move the others.
   const parts = [gpus, sessions, useHostLoad(id), useCertification(id)];
-  usePageTitle(host.data?.node_name ?? 'Host');
-  const back = { to: '/admin/hosts', label: 'Hosts' } as const;
+  usePageTitle(host.data?.node_name ?? t('Host'));
+  const back = { to: '/admin/hosts', label: t('Hosts') } as const;
   if (host.isError) {
     return (
       <>
-        <PageHead title="Host" back={back} />
+        <PageHead title={t('Host')} back={back} />
         <Problem error={host.error} retry={() => void host.refetch()} />
       </>
     );
@@ -76,7 +77,10 @@ export function HostPage({ id }: { id: string }) {
         title={host.data.node_name}
         lead={
           <>
-            <HostChip host={host.data} /> last heartbeat <RelativeTime at={host.data.last_heartbeat_at} />
+            <HostChip host={host.data} />{' '}
+            {rich('last heartbeat {time}', {
+              time: <RelativeTime key="time" at={host.data.last_heartbeat_at} />,
+            })}
           </>
         }
         actions={<HostActions host={host.data} sessions={here ?? []} />}
@@ -88,18 +92,18 @@ export function HostPage({ id }: { id: string }) {
         <>
           <HostLoadSection host={host.data} />
           <Readiness host={host.data} />
-          <Section title="GPUs and encoders" busy={gpus.isPending}>
+          <Section title={t('GPUs and encoders')} busy={gpus.isPending}>
             {gpus.data?.items.length === 0 ? (
-              <EmptyState icon={IconCpu} title="No GPU to show">
+              <EmptyState icon={IconCpu} title={t('No GPU to show')}>
                 {host.data.capacity_reason ??
-                  'When it connects, the agent reports its GPUs and encoders, also the software encoder.'}
+                  t('When it connects, the agent reports its GPUs and encoders, also the software encoder.')}
               </EmptyState>
             ) : (
               <GpuTable gpus={gpus.data?.items ?? []} />
             )}
           </Section>
           {here !== undefined && (here.length > 0 || sessions.data?.next_cursor != null) && (
-            <Section title="Sessions on this host">
+            <Section title={t('Sessions on this host')}>
               <SessionTable sessions={here} />
               <LiveSessionLimit sessions={sessions} />
             </Section>
@@ -110,7 +114,7 @@ export function HostPage({ id }: { id: string }) {
             host={host.data}
             shown={here?.find(({ video_topology }) => video_topology !== undefined)}
           />
-          <Section title="Machine">
+          <Section title={t('Machine')}>
             <Machine host={host.data} />
           </Section>
         </>
@@ -124,11 +128,15 @@ function Readiness({ host }: { host: Host }) {
   const rank = (status: string) =>
     status === 'fail' ? 0 : status === 'pass' ? 2 : status === 'skip' ? 3 : 1;
   return (
-    <Section title="Readiness">
+    <Section title={t('Readiness')}>
       {checks === null || checks.length === 0 ? (
-        <EmptyState icon={IconChecklist} title={checks === null ? 'Not reported yet' : 'No checks reported'}>
-          The agent checks its machine when it starts and when it reconnects. Problems appear here, with what
-          to do about them.
+        <EmptyState
+          icon={IconChecklist}
+          title={checks === null ? t('Not reported yet') : t('No checks reported')}
+        >
+          {t(
+            'The agent checks its machine when it starts and when it reconnects. Problems appear here, with what to do about them.',
+          )}
         </EmptyState>
       ) : (
         <ul className={styles.checks}>
@@ -142,7 +150,7 @@ function Readiness({ host }: { host: Host }) {
                 <div className={styles.findingText}>
                   <p className={styles.findingTitle}>{checkName(check.id)}</p>
                   <p>{check.summary}</p>
-                  <Remedies lines={check.remediation} label={`remedy for ${check.id}`} />
+                  <Remedies lines={check.remediation} label={t('remedy for {check}', { check: check.id })} />
                 </div>
               </li>
             ))}
@@ -150,8 +158,9 @@ function Readiness({ host }: { host: Host }) {
       )}
       {host.readiness_reported_at !== null && (
         <p className={styles.dim}>
-          Changed <RelativeTime at={host.readiness_reported_at} />. A failed check alone does not stop
-          launches on this host.
+          {rich('Changed {time}. A failed check alone does not stop launches on this host.', {
+            time: <RelativeTime key="time" at={host.readiness_reported_at} />,
+          })}
         </p>
       )}
     </Section>
@@ -170,14 +179,14 @@ function checkName(id: string): string {
 
 function GpuTable({ gpus }: { gpus: readonly Gpu[] }) {
   return (
-    <DataTable label="GPUs" columns={GPU_COLUMNS}>
+    <DataTable label={t('GPUs')} columns={gpuColumns()}>
       {gpus.map((gpu) => (
         <tr key={gpu.gpu_id}>
           <td>
-            <b style={{ fontWeight: 600 }}>{gpu.vendor === 'software' ? 'Software encoder' : gpu.model}</b>{' '}
+            <b style={{ fontWeight: 600 }}>{gpu.vendor === 'software' ? t('Software encoder') : gpu.model}</b>{' '}
             <span className={styles.dim}>
               {gpu.vendor === 'software'
-                ? 'encodes on the processor, without a GPU'
+                ? t('encodes on the processor, without a GPU')
                 : `${gpu.vendor} · ${gpu.gpu_index}`}
             </span>
           </td>
@@ -199,32 +208,37 @@ function GpuTable({ gpus }: { gpus: readonly Gpu[] }) {
 }
 
 function Machine({ host }: { host: Host }) {
+  const cpu = host.cpu_model ?? t('not reported');
   return (
     <div className={styles.sheet}>
       <dl className={styles.facts}>
-        <dt>Processor</dt>
+        <dt>{t('Processor')}</dt>
         <dd>
-          {host.cpu_model ?? 'not reported'}
-          {host.cpu_cores !== null && `, ${host.cpu_cores} cores`}
+          {host.cpu_cores === null
+            ? cpu
+            : plural(host.cpu_cores, '{cpu}, {n} core', '{cpu}, {n} cores', { cpu })}
         </dd>
-        <dt>Memory</dt>
+        <dt>{t('Memory')}</dt>
         <dd className="tabular">{megabytesLabel(host.mem_mb)}</dd>
         {host.storage?.map((disk) => (
           <div key={disk.path} style={{ display: 'contents' }}>
             <dt>{disk.label}</dt>
             <dd className="tabular">
-              {megabytesLabel(disk.available_mb)} of {megabytesLabel(disk.total_mb)} free{' '}
+              {t('{free} of {total} free', {
+                free: megabytesLabel(disk.available_mb),
+                total: megabytesLabel(disk.total_mb),
+              })}{' '}
               <span className={styles.mono}>{disk.path}</span>
             </dd>
           </div>
         ))}
-        <dt>Agent</dt>
-        <dd>{host.agent_version ?? 'not reported'}</dd>
-        <dt>Connected</dt>
+        <dt>{t('Agent')}</dt>
+        <dd>{host.agent_version ?? t('not reported')}</dd>
+        <dt>{t('Connected')}</dt>
         <dd>
           <RelativeTime at={host.last_registered_at} />
         </dd>
-        <dt>Id</dt>
+        <dt>{t('Id')}</dt>
         <dd className={styles.mono}>{host.id}</dd>
       </dl>
     </div>

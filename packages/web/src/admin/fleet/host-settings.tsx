@@ -9,13 +9,13 @@ import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
+import { plural, t } from '../../i18n/translate.ts';
 import pageStyles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { type RefusedField, refusedField } from '../frame/forms/refused-field.ts';
 import { useRefusedFocus } from '../frame/forms/use-refusal.ts';
 import { Section } from '../frame/page-head.tsx';
-import { countLabel } from '../frame/quantity-labels.ts';
 import { EndedSessions } from './ended-sessions.tsx';
 import styles from './fleet.module.css';
 import {
@@ -49,9 +49,9 @@ export function HostSettingsSection({ host, sessions }: { host: Host; sessions: 
   const failed = catalog.isError ? catalog : settings;
   return (
     <Section
-      title="Settings"
+      title={t('Settings')}
       busy={settings.isPending || catalog.isPending}
-      actions={settings.data?.pending_restart && <StateChip tone="info">Restarting</StateChip>}
+      actions={settings.data?.pending_restart && <StateChip tone="info">{t('Restarting')}</StateChip>}
     >
       {failed.isError && <Problem error={failed.error} retry={() => void failed.refetch()} />}
       {(settings.data === undefined || catalog.data === undefined) && !failed.isError && (
@@ -83,8 +83,8 @@ function Fields(props: {
     onSuccess: ({ restart_triggered }) => {
       setDraft({});
       const message = restart_triggered
-        ? `The settings were saved; the agent of ${host.node_name} restarts`
-        : `The settings of ${host.node_name} were saved`;
+        ? t('The settings were saved; the agent of {host} restarts', { host: host.node_name })
+        : t('The settings of {host} were saved', { host: host.node_name });
       notifications.show({ message, autoClose: 4000 });
     },
     onSettled: () => queryClient.invalidateQueries({ queryKey: adminKeys.hosts }),
@@ -120,15 +120,16 @@ function Fields(props: {
     >
       <div className={pageStyles.stack}>
         <p className={pageStyles.dim}>
-          Values set here override the environment of the agent. Settings apply to sessions that start later;
-          settings marked “Restart” restart the agent.
+          {t(
+            'Values set here override the environment of the agent. Settings apply to sessions that start later; settings marked “Restart” restart the agent.',
+          )}
         </p>
         {groupSettings(catalog).map((group) => {
           const set = group.settings.filter((setting) => isSet(setting, settings, draft)).length;
           return (
             <Disclosure
               key={group.title}
-              label={set === 0 ? group.title : `${group.title} (${set} set)`}
+              label={set === 0 ? group.title : t('{group} ({n} set)', { group: group.title, n: set })}
               wrong={group.settings.some(
                 (setting) => wrong.includes(setting) || setting.key === refused?.field,
               )}
@@ -151,37 +152,39 @@ function Fields(props: {
         {save.isError && !needsConfirm && refused === null && <Problem error={save.error} />}
         {changes > 0 && (
           <div className={pageStyles.filters}>
-            <Button
-              type="submit"
-              variant="filled"
-              loading={save.isPending}
-            >{`Save ${countLabel(changes, 'change')}`}</Button>
+            <Button type="submit" variant="filled" loading={save.isPending}>
+              {plural(changes, 'Save {n} change', 'Save {n} changes')}
+            </Button>
             <Button
               onClick={() => {
                 if (save.isError) save.reset();
                 setDraft({});
               }}
             >
-              Discard
+              {t('Discard')}
             </Button>
             {wrong.length > 0 && (
-              <span
-                className={pageStyles.dim}
-              >{`${countLabel(wrong.length, 'value')} to correct first`}</span>
+              <span className={pageStyles.dim}>
+                {plural(wrong.length, '{n} value to correct first', '{n} values to correct first')}
+              </span>
             )}
           </div>
         )}
       </div>
       <ConfirmDialog
         opened={needsConfirm}
-        title={`Restart ${host.node_name}?`}
-        action={`End ${countLabel(live, 'session')} and restart ${host.node_name}`}
+        title={t('Restart {host}?', { host: host.node_name })}
+        action={plural(live, 'End {n} session and restart {host}', 'End {n} sessions and restart {host}', {
+          host: host.node_name,
+        })}
         pending={save.isPending}
         error={null}
         onConfirm={() => save.mutate(true)}
         onClose={() => save.reset()}
       >
-        <p>These settings apply when the agent starts. Restarting it ends the sessions on this host:</p>
+        <p>
+          {t('These settings apply when the agent starts. Restarting it ends the sessions on this host:')}
+        </p>
         <EndedSessions sessions={props.sessions} count={live} />
       </ConfirmDialog>
     </form>
@@ -209,16 +212,16 @@ function SettingRow(props: {
       />
       <div className={styles.settingFacts}>
         <span className={pageStyles.mono}>{setting.key}</span>
-        {setting.class === 'restart' && <StateChip tone="warning">Restart</StateChip>}
-        {inForce !== undefined && <span>used now: {valueLabel(inForce)}</span>}
+        {setting.class === 'restart' && <StateChip tone="warning">{t('Restart')}</StateChip>}
+        {inForce !== undefined && <span>{t('used now: {value}', { value: valueLabel(inForce) })}</span>}
         {set && (
           <Button
             size="compact-sm"
             variant="subtle"
-            aria-label={`Set ${nameOfSetting(setting)} back to default`}
+            aria-label={t('Set {name} back to default', { name: nameOfSetting(setting) })}
             onClick={() => props.onChange(setting, null)}
           >
-            Back to default
+            {t('Back to default')}
           </Button>
         )}
       </div>

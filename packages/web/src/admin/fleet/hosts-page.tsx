@@ -7,13 +7,14 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { plural, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
 import { SearchField } from '../frame/lists/paged-list.tsx';
 import { sortRows } from '../frame/lists/table-sort.ts';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead } from '../frame/page-head.tsx';
-import { countLabel, megabytesLabel } from '../frame/quantity-labels.ts';
+import { megabytesLabel } from '../frame/quantity-labels.ts';
 import { AddHost, EnrollmentTokens } from './enrollment-tokens.tsx';
 import { HostActions } from './host-actions.tsx';
 import { HostChip } from './states.tsx';
@@ -24,15 +25,15 @@ const ROWS = 100;
 /** From this number of hosts the list has a search. A shorter list fits on a laptop's screen. */
 const SEARCHED_FROM = 8;
 
-const COLUMNS: readonly Column[] = [
-  { label: 'Host', sort: 'name' },
-  { label: 'State', sort: 'state' },
-  { label: 'Slots', sort: 'slots', kind: 'number' },
-  { label: 'Sessions', sort: 'sessions', kind: 'number' },
-  { label: 'GPU memory', sort: 'memory', kind: 'number' },
-  { label: 'Last heard', sort: 'heard' },
-  { label: 'Agent', sort: 'agent' },
-  { label: 'Actions', kind: 'action' },
+const columns = (): readonly Column[] => [
+  { label: t('Host'), sort: 'name' },
+  { label: t('State'), sort: 'state' },
+  { label: t('Slots'), sort: 'slots', kind: 'number' },
+  { label: t('Sessions'), sort: 'sessions', kind: 'number' },
+  { label: t('GPU memory'), sort: 'memory', kind: 'number' },
+  { label: t('Last heard'), sort: 'heard' },
+  { label: t('Agent'), sort: 'agent' },
+  { label: t('Actions'), kind: 'action' },
 ];
 
 const SORT_KEYS = {
@@ -47,7 +48,7 @@ const SORT_KEYS = {
 
 /** All hosts, and enrollment tokens. */
 export function HostsPage() {
-  usePageTitle('Hosts');
+  usePageTitle(t('Hosts'));
   const hosts = useHosts();
   const [adding, setAdding] = useState(false);
   const [rows, setRows] = useState(ROWS);
@@ -58,17 +59,17 @@ export function HostsPage() {
   return (
     <>
       <PageHead
-        title="Hosts"
+        title={t('Hosts')}
         actions={
           <Button variant="filled" leftSection={<IconPlus size={18} />} onClick={() => setAdding(true)}>
-            Add a host
+            {t('Add a host')}
           </Button>
         }
       />
       {items !== undefined && items.length > SEARCHED_FROM && (
         <div className={styles.filters}>
           <SearchField
-            label="Find a host"
+            label={t('Find a host')}
             value={search.q ?? ''}
             onChange={(q) => setSearch({ ...search, q })}
           />
@@ -76,17 +77,18 @@ export function HostsPage() {
       )}
       {hosts.isError && <Problem error={hosts.error} retry={() => void hosts.refetch()} />}
       {items?.length === 0 ? (
-        <EmptyState icon={IconServer} title="No host has enrolled">
-          A host is a machine whose agent connects here. To add one, run a command on it; it then appears
-          here.
+        <EmptyState icon={IconServer} title={t('No host has enrolled')}>
+          {t(
+            'A host is a machine whose agent connects here. To add one, run a command on it; it then appears here.',
+          )}
         </EmptyState>
       ) : (
         <DataTable
-          label="Hosts"
-          columns={COLUMNS}
+          label={t('Hosts')}
+          columns={columns()}
           order={{ sort: search.sort, onSort: (sort) => setSearch({ ...search, sort: sort ?? '' }) }}
         >
-          {items === undefined && <SkeletonRows rows={3} columns={COLUMNS.length} />}
+          {items === undefined && <SkeletonRows rows={3} columns={columns().length} />}
           {sortRows(shown ?? [], search.sort, SORT_KEYS)
             .slice(0, rows)
             .map((host) => (
@@ -124,7 +126,11 @@ export function HostsPage() {
       {(shown?.length ?? 0) > rows && (
         <div>
           <Button onClick={() => setRows(rows + ROWS)}>
-            Show more; {countLabel((shown?.length ?? 0) - rows, 'host')} not shown
+            {plural(
+              (shown?.length ?? 0) - rows,
+              'Show more; {n} host not shown',
+              'Show more; {n} hosts not shown',
+            )}
           </Button>
         </div>
       )}

@@ -1,3 +1,4 @@
+import { t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { MAX_LIVE_SESSIONS, type useActiveSessions } from './use-fleet.ts';
 
@@ -6,8 +7,9 @@ export function LiveSessionLimit({ sessions }: { sessions: ReturnType<typeof use
   if (sessions.data?.next_cursor == null) return null;
   return (
     <p className={styles.dim}>
-      This page reads only the newest {MAX_LIVE_SESSIONS} live sessions of the fleet; older ones are missing
-      here.
+      {t('This page reads only the newest {n} live sessions of the fleet; older ones are missing here.', {
+        n: MAX_LIVE_SESSIONS,
+      })}
     </p>
   );
 }

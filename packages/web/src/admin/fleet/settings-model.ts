@@ -1,4 +1,5 @@
 import type { ConfigSetting, HostSettings } from '@footlight/protocol/rest';
+import { msg, t } from '../../i18n/translate.ts';
 
 type SettingValue = ConfigSetting['default'];
 
@@ -13,17 +14,20 @@ interface Group {
 
 const GROUPS: readonly Group[] = [
   {
-    title: 'Encoding',
+    title: msg('Encoding'),
     keys: ['encoder', 'render_node', 'cuda_device', 'gop', 'slices', 'target_usage', 'queue_buffers'],
   },
-  { title: 'Sessions and files', keys: ['idle_timeout', 'app_boot_timeout', 'home_root', 'nvidia_lib32'] },
-  { title: 'Adapting size and frame rate', keys: ['abr_ladder'] },
-  { title: 'Adapting the bitrate', keys: ['abr_'] },
+  {
+    title: msg('Sessions and files'),
+    keys: ['idle_timeout', 'app_boot_timeout', 'home_root', 'nvidia_lib32'],
+  },
+  { title: msg('Adapting size and frame rate'), keys: ['abr_ladder'] },
+  { title: msg('Adapting the bitrate'), keys: ['abr_'] },
 ];
 /** Settings without effect in this version; the API keeps them for clients that send them. */
 const WITHOUT_EFFECT: readonly string[] = ['latency_probe', 'zerocopy'];
 /** Settings that only a newer server has. */
-const OTHERS = 'Others';
+const OTHERS = msg('Others');
 
 /** Settings by group in catalog order, without empty groups. */
 export function groupSettings(
@@ -34,7 +38,8 @@ export function groupSettings(
     GROUPS.find((group) => group.keys.some((prefix) => key.startsWith(prefix)))?.title ?? OTHERS;
   return [...GROUPS.map(({ title }) => title), OTHERS]
     .map((title) => ({ title, settings: shown.filter((setting) => titleOf(setting) === title) }))
-    .filter((group) => group.settings.length > 0);
+    .filter((group) => group.settings.length > 0)
+    .map(({ title, settings }) => ({ title: t(title), settings }));
 }
 
 /** Value of a setting's field: the unsaved value, otherwise the override, otherwise the default. */
@@ -81,7 +86,7 @@ export function openChanges(draft: SettingsDraft, settings: HostSettings): Setti
 export function valueProblem(setting: ConfigSetting, value: SettingValue): string | null {
   if (setting.type === 'string') {
     if (!isPath(setting) || value === '' || String(value).startsWith('/')) return null;
-    return 'Empty, or a path that begins with /';
+    return t('Empty, or a path that begins with /');
   }
   if (setting.type !== 'int' && setting.type !== 'float') return null;
   if (value === null && setting.nullable) return null;
@@ -91,29 +96,41 @@ export function valueProblem(setting: ConfigSetting, value: SettingValue): strin
     (setting.type === 'float' || Number.isSafeInteger(value)) &&
     value >= (setting.min ?? -Infinity) &&
     value <= (setting.max ?? Infinity);
-  return fits
-    ? null
-    : `${setting.type === 'int' ? 'A whole number' : 'A number'} ${boundsLabel(setting)}`.trim();
+  return fits ? null : rangeLabel(setting);
 }
 
-/** "from 1 to 7", "from 1 up", "". */
-function boundsLabel({ min, max }: ConfigSetting): string {
-  if (min === undefined) return max === undefined ? '' : `up to ${max}`;
-  return max === undefined ? `from ${min} up` : `from ${min} to ${max}`;
+/** "A whole number from 1 to 7", "A number". */
+function rangeLabel({ type, min, max }: ConfigSetting): string {
+  const isWhole = type === 'int';
+  if (min === undefined) {
+    if (max === undefined) return isWhole ? t('A whole number') : t('A number');
+    return isWhole ? t('A whole number up to {max}', { max }) : t('A number up to {max}', { max });
+  }
+  if (max === undefined)
+    return isWhole ? t('A whole number from {min} up', { min }) : t('A number from {min} up', { min });
+  return isWhole
+    ? t('A whole number from {min} to {max}', { min, max })
+    : t('A number from {min} to {max}', { min, max });
 }
 
 /** Text below a field: default and bounds. */
 export function hintOf(setting: ConfigSetting): string {
-  const bounds = setting.type === 'int' || setting.type === 'float' ? boundsLabel(setting) : '';
-  const sentence = `Default ${valueLabel(setting.default)}`;
-  return bounds === '' ? `${sentence}.` : `${sentence}; ${bounds}.`;
+  const value = valueLabel(setting.default);
+  const { min, max } = setting.type === 'int' || setting.type === 'float' ? setting : {};
+  if (min === undefined)
+    return max === undefined
+      ? t('Default {value}.', { value })
+      : t('Default {value}; up to {max}.', { value, max });
+  return max === undefined
+    ? t('Default {value}; from {min} up.', { value, min })
+    : t('Default {value}; from {min} to {max}.', { value, min, max });
 }
 
 /** A readable value. */
 export function valueLabel(value: SettingValue | string | undefined): string {
-  if (value === undefined || value === null || value === '') return 'none';
-  if (value === true || value === 'true') return 'on';
-  if (value === false || value === 'false') return 'off';
+  if (value === undefined || value === null || value === '') return t('none');
+  if (value === true || value === 'true') return t('on');
+  if (value === false || value === 'false') return t('off');
   return String(value);
 }
 
@@ -122,46 +139,47 @@ function isPath({ key }: ConfigSetting): boolean {
 }
 
 const NAMES: Record<string, string> = {
-  abr_enabled: 'Adapt the bitrate',
-  abr_floor_kbps: 'Lowest bitrate, kbit/s',
-  abr_floor_ratio: 'Lowest bitrate, share of the launch bitrate',
-  abr_mode: 'How the bitrate adapts',
-  abr_ewma_alpha: 'Weight of the newest measurement',
-  abr_deadband: 'Ignore changes below this share',
-  abr_max_up_step: 'Largest increase, share',
-  abr_min_interval_ms: 'Shortest time between changes, ms',
-  abr_max_down_step: 'Largest decrease, share',
-  abr_down_dwell_ms: 'Time before a decrease, ms',
-  abr_cliff_guard_frac: 'React at once below this share of the bitrate',
-  abr_ladder: 'Also adapt encoder speed, size and frame rate',
-  abr_ladder_max_bias: 'Maximum number of steps to faster encoder presets',
-  abr_ladder_engage_dwell: 'Seconds before a faster encoder preset',
-  abr_ladder_recover_dwell: 'Seconds before a slower encoder preset',
-  abr_ladder_resolution: 'Allow a smaller picture',
-  abr_ladder_res_exponent: 'Needed bitrate: exponent of the picture size',
-  abr_ladder_res_engage_frac: 'Smaller picture below this share of the needed bitrate',
-  abr_ladder_res_recover_frac: 'Larger picture above this share of the needed bitrate',
-  abr_ladder_res_engage_dwell: 'Seconds before the picture gets smaller',
-  abr_ladder_res_recover_dwell: 'Seconds before the picture gets larger',
-  abr_ladder_res_min_step_s: 'Shortest time between two sizes, s',
-  abr_ladder_res_min_height: 'Smallest height, lines',
-  abr_ladder_fps: 'Allow half the frame rate',
-  abr_ladder_floor_follows_rung: 'Reduce the lowest bitrate with the size',
-  abr_ladder_order: 'What is reduced first',
-  gop: 'Frames between keyframes',
-  slices: 'Slices of a picture',
-  target_usage: 'Speed (7) against quality (1)',
-  queue_buffers: 'Frames that may wait for the encoder',
-  idle_timeout_secs: 'End a session without a viewer after this time, s (0: never)',
-  app_boot_timeout_secs: 'End a session whose app draws nothing after this time, s (0: never)',
-  home_root: 'Where to store homes',
-  nvidia_lib32_path: '32-bit NVIDIA libraries',
-  encoder: 'Encoder',
-  render_node: 'Render node',
-  cuda_device: 'CUDA device',
+  abr_enabled: msg('Adapt the bitrate'),
+  abr_floor_kbps: msg('Lowest bitrate, kbit/s'),
+  abr_floor_ratio: msg('Lowest bitrate, share of the launch bitrate'),
+  abr_mode: msg('How the bitrate adapts'),
+  abr_ewma_alpha: msg('Weight of the newest measurement'),
+  abr_deadband: msg('Ignore changes below this share'),
+  abr_max_up_step: msg('Largest increase, share'),
+  abr_min_interval_ms: msg('Shortest time between changes, ms'),
+  abr_max_down_step: msg('Largest decrease, share'),
+  abr_down_dwell_ms: msg('Time before a decrease, ms'),
+  abr_cliff_guard_frac: msg('React at once below this share of the bitrate'),
+  abr_ladder: msg('Also adapt encoder speed, size and frame rate'),
+  abr_ladder_max_bias: msg('Maximum number of steps to faster encoder presets'),
+  abr_ladder_engage_dwell: msg('Seconds before a faster encoder preset'),
+  abr_ladder_recover_dwell: msg('Seconds before a slower encoder preset'),
+  abr_ladder_resolution: msg('Allow a smaller picture'),
+  abr_ladder_res_exponent: msg('Needed bitrate: exponent of the picture size'),
+  abr_ladder_res_engage_frac: msg('Smaller picture below this share of the needed bitrate'),
+  abr_ladder_res_recover_frac: msg('Larger picture above this share of the needed bitrate'),
+  abr_ladder_res_engage_dwell: msg('Seconds before the picture gets smaller'),
+  abr_ladder_res_recover_dwell: msg('Seconds before the picture gets larger'),
+  abr_ladder_res_min_step_s: msg('Shortest time between two sizes, s'),
+  abr_ladder_res_min_height: msg('Smallest height, lines'),
+  abr_ladder_fps: msg('Allow half the frame rate'),
+  abr_ladder_floor_follows_rung: msg('Reduce the lowest bitrate with the size'),
+  abr_ladder_order: msg('What is reduced first'),
+  gop: msg('Frames between keyframes'),
+  slices: msg('Slices of a picture'),
+  target_usage: msg('Speed (7) against quality (1)'),
+  queue_buffers: msg('Frames that may wait for the encoder'),
+  idle_timeout_secs: msg('End a session without a viewer after this time, s (0: never)'),
+  app_boot_timeout_secs: msg('End a session whose app draws nothing after this time, s (0: never)'),
+  home_root: msg('Where to store homes'),
+  nvidia_lib32_path: msg('32-bit NVIDIA libraries'),
+  encoder: msg('Encoder'),
+  render_node: msg('Render node'),
+  cuda_device: msg('CUDA device'),
 };
 
 /** A setting's readable name; its key if this page does not know the setting. */
 export function nameOfSetting({ key }: ConfigSetting): string {
-  return NAMES[key] ?? key;
+  const name = NAMES[key];
+  return name === undefined ? key : t(name);
 }

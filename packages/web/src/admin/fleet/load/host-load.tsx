@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { Problem } from '../../../components/problem.tsx';
 import { Skeleton } from '../../../components/skeleton.tsx';
+import { msg, t } from '../../../i18n/translate.ts';
 import { timeLabel } from '../../diagnosis/time-labels.ts';
 import pages from '../../frame/admin-pages.module.css';
 import { Disclosure } from '../../frame/disclosure.tsx';
@@ -16,8 +17,8 @@ import { type LoadChart, type LoadWindow, loadCharts, samplesIn, spanOf } from '
 import { useHostLoad } from './use-host-load.ts';
 
 const WINDOWS = [
-  { value: 'minutes', label: '5 minutes' },
-  { value: 'hour', label: '1 hour' },
+  { value: 'minutes', label: msg('5 minutes') },
+  { value: 'hour', label: msg('1 hour') },
 ] as const;
 
 /** The live load of a host: one chart each for CPU, GPU, memory, network and sessions. */
@@ -30,9 +31,16 @@ export function HostLoadSection({ host }: { host: Host }) {
   const charts = loadCharts(samples, host.mem_mb, host.capacity?.slots_total ?? 0);
   return (
     <Section
-      title="Load"
+      title={t('Load')}
       busy={load.isPending}
-      actions={<SegmentedChoice label="Time shown" value={shown} options={WINDOWS} onChange={setShown} />}
+      actions={
+        <SegmentedChoice
+          label={t('Time shown')}
+          value={shown}
+          options={WINDOWS.map(({ value, label }) => ({ value, label: t(label) }))}
+          onChange={setShown}
+        />
+      }
     >
       {load.isError && <Problem error={load.error} retry={() => void load.refetch()} />}
       {load.isPending ? (
@@ -40,9 +48,9 @@ export function HostLoadSection({ host }: { host: Host }) {
       ) : samples.length === 0 ? (
         <EmptyState
           icon={IconActivity}
-          title={host.status === 'offline' ? 'The host is away' : 'No report yet'}
+          title={host.status === 'offline' ? t('The host is away') : t('No report yet')}
         >
-          Its agent reports the load of the machine every five seconds.
+          {t('Its agent reports the load of the machine every five seconds.')}
         </EmptyState>
       ) : (
         <>
@@ -50,16 +58,16 @@ export function HostLoadSection({ host }: { host: Host }) {
             {charts.map((chart) => (
               <li key={chart.key} className={styles.chart}>
                 <p className={styles.name}>{chart.label}</p>
-                <p className={styles.now}>{chart.now ?? 'not measured'}</p>
+                <p className={styles.now}>{chart.now ?? t('not measured')}</p>
                 <LoadDrawing chart={chart} span={span} shown={shown} />
                 <p className={styles.top}>
                   {chart.lines.length > 1 && <Keys chart={chart} />}
-                  {chart.topLabel !== '' && <span>up to {chart.topLabel}</span>}
+                  {chart.topLabel !== '' && <span>{t('up to {value}', { value: chart.topLabel })}</span>}
                 </p>
               </li>
             ))}
           </ul>
-          <Disclosure label="The same as a table">
+          <Disclosure label={t('The same as a table')}>
             <LoadTable charts={charts} />
           </Disclosure>
         </>
@@ -82,9 +90,9 @@ function LoadTable({ charts }: { charts: readonly LoadChart[] }) {
   const times = [...new Set(lines.flatMap(({ line }) => line.points.map(({ ts_unix_ms }) => ts_unix_ms)))];
   return (
     <DataTable
-      label="Load"
+      label={t('Load')}
       columns={[
-        { label: 'Time' },
+        { label: t('Time') },
         ...lines.map(({ chart, line }) => ({
           label: headOf(chart, line.label),
           kind: 'number' as const,

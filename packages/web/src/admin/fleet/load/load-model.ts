@@ -1,5 +1,6 @@
 /** The load of a host as small charts. Pure. */
 import type { HostLoadSample } from '@footlight/protocol/rest';
+import { plural, t } from '../../../i18n/translate.ts';
 import { type SeriesPoint, type Span, topOf } from '../../diagnosis/chart-model.ts';
 import { megabytesLabel } from '../../frame/quantity-labels.ts';
 
@@ -59,14 +60,14 @@ export function samplesIn(samples: Samples, { from_ms }: Span): Samples {
  * @param slots encode slots of the host; 0: none known
  */
 export function loadCharts(samples: Samples, memMb: number | null, slots: number): LoadChart[] {
-  const cpu = lineOf('busy', samples, ({ cpu_busy }) => cpu_busy);
+  const cpu = lineOf(t('busy'), samples, ({ cpu_busy }) => cpu_busy);
   const gpus = gpuLines(samples);
-  const memory = lineOf('in use', samples, ({ mem_free_mb }) =>
+  const memory = lineOf(t('in use'), samples, ({ mem_free_mb }) =>
     mem_free_mb === null || memMb === null ? null : Math.max(0, memMb - mem_free_mb),
   );
-  const sent = lineOf('sent', samples, ({ net_tx_kbps }) => net_tx_kbps);
-  const received = lineOf('received', samples, ({ net_rx_kbps }) => net_rx_kbps);
-  const sessions = lineOf('sessions', samples, (sample) => sample.sessions);
+  const sent = lineOf(t('sent'), samples, ({ net_tx_kbps }) => net_tx_kbps);
+  const received = lineOf(t('received'), samples, ({ net_rx_kbps }) => net_rx_kbps);
+  const sessions = lineOf(t('sessions'), samples, (sample) => sample.sessions);
   const busiest = Math.max(...gpus.map((line) => newestOf(line) ?? -1));
   const netTop = topOf([...sent.points, ...received.points].map(({ v }) => v));
   const sessionTop = Math.max(slots, 1, ...sessions.points.map(({ v }) => v));
@@ -74,7 +75,7 @@ export function loadCharts(samples: Samples, memMb: number | null, slots: number
   return [
     {
       key: 'cpu',
-      label: 'Processor',
+      label: t('Processor'),
       now: told(newestOf(cpu), percentLabel),
       lines: [cpu],
       top: 1,
@@ -82,7 +83,7 @@ export function loadCharts(samples: Samples, memMb: number | null, slots: number
     },
     {
       key: 'gpu',
-      label: 'GPU encoder',
+      label: t('GPU encoder'),
       now: busiest < 0 ? null : percentLabel(busiest),
       lines: gpus,
       top: 1,
@@ -90,15 +91,17 @@ export function loadCharts(samples: Samples, memMb: number | null, slots: number
     },
     {
       key: 'memory',
-      label: 'Memory',
-      now: told(newestOf(memory), (mb) => `${megabytesLabel(Math.round(mb))} of ${megabytesLabel(memMb)}`),
+      label: t('Memory'),
+      now: told(newestOf(memory), (mb) =>
+        t('{used} of {total}', { used: megabytesLabel(Math.round(mb)), total: megabytesLabel(memMb) }),
+      ),
       lines: [memory],
       top: memMb ?? 1,
       topLabel: megabytesLabel(memMb),
     },
     {
       key: 'network',
-      label: 'Network',
+      label: t('Network'),
       now: both[0] === undefined || both[1] === undefined ? null : bothLabel(both[0], both[1]),
       lines: [sent, received],
       top: netTop,
@@ -106,8 +109,10 @@ export function loadCharts(samples: Samples, memMb: number | null, slots: number
     },
     {
       key: 'sessions',
-      label: 'Sessions',
-      now: told(newestOf(sessions), (count) => (slots === 0 ? `${count}` : `${count}, ${slots} slots`)),
+      label: t('Sessions'),
+      now: told(newestOf(sessions), (count) =>
+        slots === 0 ? `${count}` : plural(slots, '{count}, {n} slot', '{count}, {n} slots', { count }),
+      ),
       lines: [sessions],
       top: sessionTop,
       topLabel: `${sessionTop}`,

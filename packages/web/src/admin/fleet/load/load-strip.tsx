@@ -1,4 +1,5 @@
 import type { Host } from '@footlight/protocol/rest';
+import { t } from '../../../i18n/translate.ts';
 import styles from './load.module.css';
 import { LoadDrawing } from './load-drawing.tsx';
 import { loadCharts, samplesIn, spanOf } from './load-model.ts';
@@ -17,7 +18,7 @@ export function LoadStrip({ host }: { host: Host }) {
   const samples = samplesIn(kept, span);
   const charts = loadCharts(samples, host.mem_mb, host.capacity?.slots_total ?? 0);
   return (
-    <ul className={styles.strip} aria-label={`Load of ${host.node_name}`}>
+    <ul className={styles.strip} aria-label={t('Load of {host}', { host: host.node_name })}>
       {SHOWN.map((key) => {
         const chart = charts.find((each) => each.key === key);
         return (
@@ -26,7 +27,7 @@ export function LoadStrip({ host }: { host: Host }) {
               <span className={styles.smallName}>{chart.label}</span>
               <LoadDrawing chart={chart} span={span} shown="minutes" />
               <span className={styles.smallNow}>
-                {samples.length === 0 ? '' : (chart.now ?? 'not measured')}
+                {samples.length === 0 ? '' : (chart.now ?? t('not measured'))}
               </span>
             </li>
           )
