@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core';
 import { IconAlertTriangle, IconCircleCheck, IconInfoCircle } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
+import { t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { Remedies } from '../frame/remedies.tsx';
 import type { Finding } from './findings.ts';
@@ -11,7 +12,9 @@ export function FindingList({ findings }: { findings: readonly Finding[] }) {
     return (
       <div className={styles.finding} data-tone="success">
         <IconCircleCheck size={20} aria-hidden="true" />
-        <p className={styles.findingText}>Every host is online and its checks pass, and no job fails.</p>
+        <p className={styles.findingText}>
+          {t('Every host is online and its checks pass, and no job fails.')}
+        </p>
       </div>
     );
   }
@@ -20,14 +23,17 @@ export function FindingList({ findings }: { findings: readonly Finding[] }) {
       {findings.map((finding) => (
         <li key={finding.key} className={styles.finding} data-tone={finding.tone}>
           {finding.tone === 'info' ? (
-            <IconInfoCircle size={20} aria-label="For information" />
+            <IconInfoCircle size={20} aria-label={t('For information')} />
           ) : (
-            <IconAlertTriangle size={20} aria-label={finding.tone === 'danger' ? 'Problem' : 'Warning'} />
+            <IconAlertTriangle
+              size={20}
+              aria-label={finding.tone === 'danger' ? t('Problem') : t('Warning')}
+            />
           )}
           <div className={styles.findingText}>
             <p className={styles.findingTitle}>{finding.title}</p>
             <p>{finding.text}</p>
-            <Remedies lines={finding.remediation} label="remedy" />
+            <Remedies lines={finding.remediation} label={t('remedy')} />
           </div>
           {finding.link !== undefined && <OpenButton link={finding.link} />}
           {finding.hostId !== null && (
@@ -38,7 +44,7 @@ export function FindingList({ findings }: { findings: readonly Finding[] }) {
                 <Link to="/admin/hosts/$id" params={{ id: finding.hostId ?? '' }} {...props} />
               )}
             >
-              Open host
+              {t('Open host')}
             </Button>
           )}
         </li>

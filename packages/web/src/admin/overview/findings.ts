@@ -1,5 +1,6 @@
 import { ADVISORY_CHECKS } from '@footlight/protocol/readiness';
 import type { Host } from '@footlight/protocol/rest';
+import { plural, t } from '../../i18n/translate.ts';
 
 /** A fault of the fleet that an administrator has to repair. */
 export interface Finding {
@@ -26,8 +27,8 @@ export function findingsOf(hosts: readonly Host[]): Finding[] {
         ...about,
         key: `${host.id}:offline`,
         tone: 'warning',
-        title: `${host.node_name} is offline`,
-        text: 'Its agent is not connected. Sessions on it continue while the service waits for it.',
+        title: t('{host} is offline', { host: host.node_name }),
+        text: t('Its agent is not connected. Sessions on it continue while the service waits for it.'),
       });
       // The last report of an offline host may be outdated, so its checks are skipped.
       continue;
@@ -37,8 +38,8 @@ export function findingsOf(hosts: readonly Host[]): Finding[] {
         ...about,
         key: `${host.id}:capacity`,
         tone: host.capacity_detection === 'failed' ? 'danger' : 'warning',
-        title: `${host.node_name} takes no sessions`,
-        text: host.capacity_reason ?? 'Its hardware has not been reported.',
+        title: t('{host} takes no sessions', { host: host.node_name }),
+        text: host.capacity_reason ?? t('Its hardware has not been reported.'),
       });
     }
     for (const check of host.readiness ?? []) {
@@ -62,8 +63,8 @@ export function findingsOf(hosts: readonly Host[]): Finding[] {
     found.push({
       key: 'fleet:full',
       tone: 'info',
-      title: 'Every slot is taken',
-      text: 'The next launch is refused until a session ends.',
+      title: t('Every slot is taken'),
+      text: t('The next launch is refused until a session ends.'),
       remediation: [],
       hostId: null,
     });
@@ -80,6 +81,5 @@ export const worstFirst = (findings: readonly Finding[]): Finding[] =>
 /** The findings summarized as a headline. */
 export function findingsHeadline(findings: readonly Finding[]): string {
   const count = findings.filter((finding) => finding.tone !== 'info').length;
-  if (count === 0) return 'All is well';
-  return count === 1 ? '1 thing to fix' : `${count} things to fix`;
+  return count === 0 ? t('All is well') : plural(count, '{n} thing to fix', '{n} things to fix');
 }

@@ -1,10 +1,10 @@
 import type { Gpu, Host } from '@footlight/protocol/rest';
 import { Link } from '@tanstack/react-router';
 import { Skeleton } from '../../components/skeleton.tsx';
+import { plural, t } from '../../i18n/translate.ts';
 import { LoadStrip } from '../fleet/load/load-strip.tsx';
 import { HostChip } from '../fleet/states.tsx';
 import styles from '../frame/admin-pages.module.css';
-import { countLabel } from '../frame/quantity-labels.ts';
 
 /** Up to this number of slots the page draws squares, because a larger number is easier to read as a number. */
 const MAX_SQUARES = 32;
@@ -47,7 +47,7 @@ export function FleetPicture({
       </ul>
       {hosts.length > MAX_HOSTS && (
         <p className={styles.dim}>
-          <Link to="/admin/hosts">{countLabel(hosts.length - MAX_HOSTS, 'host')} more</Link>
+          <Link to="/admin/hosts">{plural(hosts.length - MAX_HOSTS, '{n} host more', '{n} hosts more')}</Link>
         </p>
       )}
     </>
@@ -57,7 +57,7 @@ export function FleetPicture({
 function GpuCells({ host, gpus }: { host: Host; gpus: Gpu[] | undefined }) {
   if (gpus === undefined) return <Skeleton width={180} height={54} />;
   if (gpus.length === 0) {
-    return <p className={styles.dim}>{host.capacity_reason ?? 'No GPU reported'}</p>;
+    return <p className={styles.dim}>{host.capacity_reason ?? t('No GPU reported')}</p>;
   }
   return (
     <ul className={styles.gpuCells}>
@@ -77,7 +77,9 @@ function GpuCells({ host, gpus }: { host: Host; gpus: Gpu[] | undefined }) {
 }
 
 function Slots({ gpu }: { gpu: Gpu }) {
-  const label = `${gpu.slots_reserved} of ${countLabel(gpu.slots_total, 'slot')} taken`;
+  const label = plural(gpu.slots_total, '{taken} of {n} slot taken', '{taken} of {n} slots taken', {
+    taken: gpu.slots_reserved,
+  });
   return (
     <div className={styles.slots} role="img" aria-label={label} title={label}>
       {Array.from({ length: Math.min(MAX_SQUARES, gpu.slots_total) }, (_none, index) => (

@@ -4,8 +4,8 @@ import { clock } from '../../clock.ts';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
+import { plural, rich, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
-import { countLabel } from '../frame/quantity-labels.ts';
 import { standingOf } from '../jobs/job-labels.ts';
 
 const isDue = (at: string | null): boolean => at !== null && Date.parse(at) <= clock.nowMs();
@@ -32,11 +32,17 @@ export function JobStrip({ jobs }: { jobs: readonly Job[] | undefined }) {
         </li>
       ))}
       <li className={styles.dim}>
-        {countLabel(managed.length - told.length, 'job')} without problems.
+        {plural(managed.length - told.length, '{n} job without problems.', '{n} jobs without problems.')}
         {next !== undefined && (
           <span>
-            Next: {next.job.name},{' '}
-            {isDue(next.standing.nextRunAt) ? 'due now' : <RelativeTime at={next.standing.nextRunAt} />}
+            {rich('Next: {job}, {time}', {
+              job: next.job.name,
+              time: isDue(next.standing.nextRunAt) ? (
+                t('due now')
+              ) : (
+                <RelativeTime key="time" at={next.standing.nextRunAt} />
+              ),
+            })}
           </span>
         )}
       </li>

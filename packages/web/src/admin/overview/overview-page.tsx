@@ -8,13 +8,13 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { plural, t } from '../../i18n/translate.ts';
 import { ActivityTable } from '../activity/activity-table.tsx';
 import { LiveSessionLimit } from '../fleet/live-session-limit.tsx';
 import { useActiveSessions, useGpus, useHosts } from '../fleet/use-fleet.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { PageHead, Section } from '../frame/page-head.tsx';
-import { countLabel } from '../frame/quantity-labels.ts';
 import { useImages } from '../images/use-images.ts';
 import { useJobs } from '../jobs/jobs-page.tsx';
 import { SessionTable } from '../sessions/session-table.tsx';
@@ -34,7 +34,7 @@ const LOADING_HEIGHT = 640;
 
 /** Findings, the fleet as a picture, live sessions. */
 export function OverviewPage() {
-  usePageTitle('Overview');
+  usePageTitle(t('Overview'));
   const hosts = useHosts();
   const items = hosts.data?.items ?? [];
   const gpus = useGpus();
@@ -66,15 +66,24 @@ export function OverviewPage() {
   return (
     <>
       <PageHead
-        title={hosts.isPending ? 'Overview' : items.length === 0 ? 'No host yet' : findingsHeadline(findings)}
+        title={
+          hosts.isPending ? t('Overview') : items.length === 0 ? t('No host yet') : findingsHeadline(findings)
+        }
         lead={
           hosts.isPending
-            ? 'Asking the hosts'
-            : `${countLabel(items.length, 'host')}, ${slots.used} of ${countLabel(slots.total, 'slot')} taken`
+            ? t('Asking the hosts')
+            : `${plural(items.length, '{n} host', '{n} hosts')}, ${plural(
+                slots.total,
+                '{taken} of {n} slot taken',
+                '{taken} of {n} slots taken',
+                { taken: slots.used },
+              )}`
         }
         actions={
           setup.data?.setup_completed === false && (
-            <Button renderRoot={(props) => <Link to="/admin/setup" {...props} />}>Continue setup</Button>
+            <Button renderRoot={(props) => <Link to="/admin/setup" {...props} />}>
+              {t('Continue setup')}
+            </Button>
           )
         }
       />
@@ -83,25 +92,25 @@ export function OverviewPage() {
         <>
           {hosts.isError && <Problem error={hosts.error} retry={() => void hosts.refetch()} />}
           {items.length > 0 && <FindingList findings={findings} />}
-          <Section title="Fleet" busy={hosts.isPending}>
+          <Section title={t('Fleet')} busy={hosts.isPending}>
             {hosts.isPending && <Skeleton height={84} radius={14} />}
             {hosts.isSuccess && items.length === 0 && (
               <EmptyState
                 icon={IconServer}
-                title="No host has enrolled"
+                title={t('No host has enrolled')}
                 action={
                   <Button variant="filled" renderRoot={(props) => <Link to="/admin/hosts" {...props} />}>
-                    Enroll a host
+                    {t('Enroll a host')}
                   </Button>
                 }
               >
-                A host is a machine whose agent connects here. It appears here after it has enrolled.
+                {t('A host is a machine whose agent connects here. It appears here after it has enrolled.')}
               </EmptyState>
             )}
             <FleetPicture hosts={items} gpus={gpus.data} />
           </Section>
           <Section
-            title="Sessions"
+            title={t('Sessions')}
             busy={sessions.isPending}
             actions={
               <Button
@@ -109,14 +118,14 @@ export function OverviewPage() {
                 variant="subtle"
                 renderRoot={(props) => <Link to="/admin/sessions" {...props} />}
               >
-                All sessions
+                {t('All sessions')}
               </Button>
             }
           >
             {sessions.isError && <Problem error={sessions.error} retry={() => void sessions.refetch()} />}
             {sessions.data?.items.length === 0 ? (
-              <EmptyState icon={IconPlayerPlay} title="Nobody uses an app right now">
-                Sessions appear here as soon as somebody launches one.
+              <EmptyState icon={IconPlayerPlay} title={t('Nobody uses an app right now')}>
+                {t('Sessions appear here as soon as somebody launches one.')}
               </EmptyState>
             ) : (
               <SessionTable sessions={sessions.data?.items} />
@@ -124,7 +133,7 @@ export function OverviewPage() {
             <LiveSessionLimit sessions={sessions} />
           </Section>
           <Section
-            title="Failures of the last day"
+            title={t('Failures of the last day')}
             busy={failures.isPending}
             actions={
               <Button
@@ -132,30 +141,30 @@ export function OverviewPage() {
                 variant="subtle"
                 renderRoot={(props) => <Link to="/admin/sessions" search={{ state: 'failed' }} {...props} />}
               >
-                All failures
+                {t('All failures')}
               </Button>
             }
           >
             {failures.isError && <Problem error={failures.error} retry={() => void failures.refetch()} />}
             {failures.data?.length === 0 ? (
-              <p className={styles.dim}>No session failed in the last day.</p>
+              <p className={styles.dim}>{t('No session failed in the last day.')}</p>
             ) : (
               <>
                 <SessionTable failed sessions={failures.data?.slice(0, LATEST)} />
                 {failures.data !== undefined && failures.data.length > LATEST && (
                   <p className={styles.dim}>
-                    The newest {LATEST} of {failures.data.length}.
+                    {t('The newest {shown} of {all}.', { shown: LATEST, all: failures.data.length })}
                   </p>
                 )}
               </>
             )}
           </Section>
           <Section
-            title="Jobs"
+            title={t('Jobs')}
             busy={jobs.isPending}
             actions={
               <Button size="xs" variant="subtle" renderRoot={(props) => <Link to="/admin/jobs" {...props} />}>
-                All jobs
+                {t('All jobs')}
               </Button>
             }
           >
@@ -163,7 +172,7 @@ export function OverviewPage() {
             <JobStrip jobs={jobs.data?.items} />
           </Section>
           <Section
-            title="Activity"
+            title={t('Activity')}
             busy={activity.isPending}
             actions={
               <Button
@@ -171,7 +180,7 @@ export function OverviewPage() {
                 variant="subtle"
                 renderRoot={(props) => <Link to="/admin/activity" {...props} />}
               >
-                All activity
+                {t('All activity')}
               </Button>
             }
           >

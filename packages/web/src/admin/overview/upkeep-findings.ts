@@ -1,5 +1,5 @@
 import type { CatalogImage, Job } from '@footlight/protocol/rest';
-import { countLabel } from '../frame/quantity-labels.ts';
+import { plural, t } from '../../i18n/translate.ts';
 import { presenceOf } from '../images/image-labels.ts';
 import { failureLabel, resultLabel, standingOf } from '../jobs/job-labels.ts';
 import type { Finding } from './findings.ts';
@@ -14,17 +14,17 @@ export function upkeepFindings(jobs: readonly Job[], images: readonly CatalogIma
       {
         key: `job:${job.id}`,
         tone: 'warning',
-        title: `${job.name} ${failureLabel(job).toLowerCase()}`,
+        title: t('{job} {failed}', { job: job.name, failed: inSentence(failureLabel(job)) }),
         text: failed === null ? '' : resultLabel(failed),
         remediation: [],
         hostId: null,
-        link: { to: '/admin/jobs/$id', id: job.id, label: 'Open job' },
+        link: { to: '/admin/jobs/$id', id: job.id, label: t('Open job') },
       },
     ];
   });
   const ofImages = images.flatMap((image): Finding[] => {
     const { failed } = presenceOf(image);
-    const link = { to: '/admin/images/$id', id: image.id, label: 'Open image' } as const;
+    const link = { to: '/admin/images/$id', id: image.id, label: t('Open image') } as const;
     const about = { remediation: [], hostId: null, link };
     if (!image.installed) return [];
     if (failed.length > 0) {
@@ -34,8 +34,10 @@ export function upkeepFindings(jobs: readonly Job[], images: readonly CatalogIma
           ...about,
           key: `image:${image.id}:failed`,
           tone: 'warning',
-          title: `${image.display_name} is missing on ${countLabel(failed.length, 'host')}`,
-          text: `${first?.node_name}: ${first?.error ?? 'no reason was reported'}`,
+          title: plural(failed.length, '{image} is missing on {n} host', '{image} is missing on {n} hosts', {
+            image: image.display_name,
+          }),
+          text: `${first?.node_name}: ${first?.error ?? t('no reason was reported')}`,
         },
       ];
     }
@@ -45,10 +47,13 @@ export function upkeepFindings(jobs: readonly Job[], images: readonly CatalogIma
         ...about,
         key: `image:${image.id}:newer`,
         tone: 'info',
-        title: `${image.display_name} ${image.version} is available`,
-        text: `${image.installed_version ?? 'An older version'} is in use.`,
+        title: t('{image} {version} is available', { image: image.display_name, version: image.version }),
+        text: t('{version} is in use.', { version: image.installed_version ?? t('An older version') }),
       },
     ];
   });
   return [...ofJobs, ...ofImages];
 }
+
+/** A label inside a sentence, without its capital letter. */
+const inSentence = (label: string): string => label.charAt(0).toLowerCase() + label.slice(1);

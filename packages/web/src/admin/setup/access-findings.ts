@@ -1,4 +1,5 @@
 import type { AccessCheck } from '@footlight/protocol/rest';
+import { plural, t } from '../../i18n/translate.ts';
 
 export interface AccessFinding {
   key: string;
@@ -19,10 +20,12 @@ export function findingsOf(check: AccessCheck): AccessFinding[] {
     {
       key: 'secure',
       good: request.secure_context,
-      title: request.secure_context ? 'The connection is secure' : 'The connection is not secure',
+      title: request.secure_context ? t('The connection is secure') : t('The connection is not secure'),
       text: request.secure_context
-        ? `You opened ${address}. Browsers allow sound, full screen and the clipboard here.`
-        : 'Browsers block the clipboard, the keyboard lock and the microphone on such an address. Use https.',
+        ? t('You opened {address}. Browsers allow sound, full screen and the clipboard here.', { address })
+        : t(
+            'Browsers block the clipboard, the keyboard lock and the microphone on such an address. Use https.',
+          ),
     },
     ...(request.advice === undefined
       ? []
@@ -30,7 +33,7 @@ export function findingsOf(check: AccessCheck): AccessFinding[] {
           {
             key: 'proxy',
             good: false,
-            title: 'You came through a proxy that is not trusted',
+            title: t('You came through a proxy that is not trusted'),
             text: request.advice,
             ...copyOf(/SERVICE_TRUSTED_PROXIES=\S+/.exec(request.advice)?.[0]),
           },
@@ -40,13 +43,17 @@ export function findingsOf(check: AccessCheck): AccessFinding[] {
       good: certificate.advice === undefined,
       title: certificate.in_use
         ? certificate.advice === undefined
-          ? 'The certificate fits'
-          : 'Check the certificate'
-        : 'A proxy in front of this server has the certificate',
+          ? t('The certificate fits')
+          : t('Check the certificate')
+        : t('A proxy in front of this server has the certificate'),
       text:
         certificate.advice ??
         certificate.not_in_use_reason ??
-        `It is valid for ${certificate.info?.days_until_expiry ?? 0} more days.`,
+        plural(
+          certificate.info?.days_until_expiry ?? 0,
+          'It is valid for {n} more day.',
+          'It is valid for {n} more days.',
+        ),
       ...copyOf(certificate.info?.fingerprint_sha256),
     },
     {
@@ -54,13 +61,13 @@ export function findingsOf(check: AccessCheck): AccessFinding[] {
       good: origins.request_origin_allowed !== false,
       title:
         origins.request_origin_allowed === false
-          ? 'This address may not open sessions'
-          : 'This address may open sessions',
+          ? t('This address may not open sessions')
+          : t('This address may open sessions'),
       text:
         origins.advice ??
         (origins.same_origin_exemption
-          ? 'It is the server’s own address, which is always allowed.'
-          : 'It is in the list of allowed origins.'),
+          ? t('It is the server’s own address, which is always allowed.')
+          : t('It is in the list of allowed origins.')),
       ...copyOf(origins.suggested_entry),
     },
   ];

@@ -9,13 +9,13 @@ import { AppPicture } from '../../components/app-picture.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
+import { plural, t } from '../../i18n/translate.ts';
 import { useLaunchNow } from '../apps/use-launch-now.ts';
 import { AddHost } from '../fleet/enrollment-tokens.tsx';
 import { useGpus, useHosts } from '../fleet/use-fleet.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { Section } from '../frame/page-head.tsx';
-import { countLabel } from '../frame/quantity-labels.ts';
 import { FindingList } from '../overview/finding-list.tsx';
 import { findingsOf } from '../overview/findings.ts';
 import { FleetPicture } from '../overview/fleet-picture.tsx';
@@ -33,14 +33,15 @@ export function FirstHostStep() {
       {hosts.isError && <Problem error={hosts.error} retry={() => void hosts.refetch()} />}
       {hosts.isPending && <Skeleton height={84} radius={14} />}
       {hosts.isSuccess && items.length === 0 && (
-        <EmptyState icon={IconServer} title="Waiting for a host">
-          A host is a machine that runs apps. To add one, run a command on it; it appears here after it has
-          measured what it can encode.
+        <EmptyState icon={IconServer} title={t('Waiting for a host')}>
+          {t(
+            'A host is a machine that runs apps. To add one, run a command on it; it appears here after it has measured what it can encode.',
+          )}
         </EmptyState>
       )}
       {items.length > 0 && (
         <>
-          <Section title={`${countLabel(items.length, 'host')} connected`}>
+          <Section title={plural(items.length, '{n} host connected', '{n} hosts connected')}>
             <FleetPicture hosts={items} gpus={gpus.data} />
           </Section>
           <FindingList findings={findingsOf(items)} />
@@ -48,7 +49,7 @@ export function FirstHostStep() {
       )}
       <div>
         <Button size="xs" onClick={() => setMaking(true)}>
-          Add a host
+          {t('Add a host')}
         </Button>
       </div>
       <AddHost opened={making} onClose={() => setMaking(false)} />
@@ -68,7 +69,7 @@ export function ReadyApps() {
   const items = apps.data?.items.filter(({ enabled }) => enabled) ?? [];
   if (items.length === 0) return null;
   return (
-    <Section title="Launch one now">
+    <Section title={t('Launch one now')}>
       <AppTiles apps={items} />
     </Section>
   );
@@ -86,7 +87,7 @@ function AppTiles({ apps }: { apps: readonly AdminApp[] }) {
             <button
               type="button"
               className={styles.appLaunch}
-              aria-label={`Launch ${app.name}`}
+              aria-label={t('Launch {app}', { app: app.name })}
               // A second click would launch a second session.
               disabled={!app.enabled || launch.isPending || launch.isSuccess}
               onClick={() => launch.mutate(app.id)}
@@ -108,19 +109,19 @@ export function FirstAppStep() {
   if (apps.data === undefined) return <Skeleton height={200} radius={14} />;
   const add = (
     <Button size="sm" renderRoot={(props) => <Link to="/admin/apps/new" {...props} />}>
-      Add an app
+      {t('Add an app')}
     </Button>
   );
   if (apps.data.items.length === 0) {
     return (
-      <EmptyState icon={IconAppWindow} title="No apps yet" action={add}>
-        An app is a program on your hosts or a container image. Add one now, or later on the apps page.
+      <EmptyState icon={IconAppWindow} title={t('No apps yet')} action={add}>
+        {t('An app is a program on your hosts or a container image. Add one now, or later on the apps page.')}
       </EmptyState>
     );
   }
   return (
     <div className={styles.stack}>
-      <p className={styles.dim}>These apps are here already; you find them in your library.</p>
+      <p className={styles.dim}>{t('These apps are here already; you find them in your library.')}</p>
       <AppTiles apps={apps.data.items} />
       <div>{add}</div>
     </div>

@@ -7,6 +7,7 @@ import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { Problem } from '../../components/problem.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { msg, rich, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { PageHead } from '../frame/page-head.tsx';
 import { AccessStep } from './setup-access-step.tsx';
@@ -14,16 +15,16 @@ import { FirstAppStep, FirstHostStep, ReadyApps } from './setup-first-steps.tsx'
 
 const STORAGE_KEY = 'footlight.setup-step';
 const STEPS = [
-  { key: 'access', label: 'Access' },
-  { key: 'host', label: 'First host' },
-  { key: 'app', label: 'First app' },
-  { key: 'done', label: 'Done' },
+  { key: 'access', label: msg('Access') },
+  { key: 'host', label: msg('First host') },
+  { key: 'app', label: msg('First app') },
+  { key: 'done', label: msg('Done') },
 ] as const;
 type StepKey = (typeof STEPS)[number]['key'];
 
 /** Setup after the claim: address, host, app. Every step can be skipped. */
 export function SetupWizard() {
-  usePageTitle('Set up');
+  usePageTitle(t('Set up'));
   const [step, setStep] = useState<StepKey>(readStep);
   const queryClient = useQueryClient();
   const status = useQuery({
@@ -55,24 +56,27 @@ export function SetupWizard() {
       <>
         <div className={`${styles.sheet} ${styles.stack}`}>
           <div>
-            <h2>Setup is complete</h2>
+            <h2>{t('Setup is complete')}</h2>
             <p className={styles.dim}>
-              You find apps, hosts and everything else in this area. There you can also do the steps that you
-              skipped, at any time.
+              {t(
+                'You find apps, hosts and everything else in this area. There you can also do the steps that you skipped, at any time.',
+              )}
             </p>
           </div>
           <dl className={styles.facts}>
-            <dt>People</dt>
+            <dt>{t('People')}</dt>
             <dd>
-              <Link to="/admin/invites">Invite them by a link</Link>
+              <Link to="/admin/invites">{t('Invite them by a link')}</Link>
             </dd>
-            <dt>Machines</dt>
+            <dt>{t('Machines')}</dt>
             <dd>
-              <Link to="/admin/hosts">Add another host</Link>
+              <Link to="/admin/hosts">{t('Add another host')}</Link>
             </dd>
-            <dt>Backup</dt>
+            <dt>{t('Backup')}</dt>
             <dd>
-              <code>./scripts/backup FILE</code>, in the folder of the server
+              {rich('{command}, in the folder of the server', {
+                command: <code key="command">./scripts/backup FILE</code>,
+              })}
             </dd>
           </dl>
         </div>
@@ -82,14 +86,17 @@ export function SetupWizard() {
   };
   return (
     <div className={styles.wizard}>
-      <PageHead title="Set up" lead="You can leave and come back at any step; nothing here is lost." />
+      <PageHead
+        title={t('Set up')}
+        lead={t('You can leave and come back at any step; nothing here is lost.')}
+      />
       <ol className={styles.progress}>
         {STEPS.map((each, index) => (
           <li key={each.key} data-done={index < at} aria-current={index === at ? 'step' : undefined}>
             <span className={styles.progressMark} aria-hidden="true">
               {index < at ? <IconCheck size={14} /> : index + 1}
             </span>
-            {each.label}
+            {t(each.label)}
           </li>
         ))}
       </ol>
@@ -97,18 +104,18 @@ export function SetupWizard() {
       <div className={styles.wizardActions}>
         {next !== undefined && (
           <Button variant="filled" onClick={() => go(next)}>
-            {next === 'done' ? 'Finish' : 'Next'}
+            {next === 'done' ? t('Finish') : t('Next')}
           </Button>
         )}
         {step === 'done' && (
           <Button variant="filled" component="a" href="/app" loading={complete.isPending}>
-            Open your library
+            {t('Open your library')}
           </Button>
         )}
-        {former !== undefined && <Button onClick={() => go(former)}>Back</Button>}
+        {former !== undefined && <Button onClick={() => go(former)}>{t('Back')}</Button>}
         {step !== 'done' && (
           <Button variant="subtle" renderRoot={(props) => <Link to="/admin" {...props} />}>
-            Leave for now
+            {t('Leave for now')}
           </Button>
         )}
       </div>
