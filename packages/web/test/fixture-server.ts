@@ -53,6 +53,18 @@ const answers: Answers = {
   'apps.read': ({ id }) => ({ app: apps.find((app) => app.id === id) ?? made.app(0, { id }) }),
   'admin.apps.list': ({ query }) => page([upkeep.launcher, ...apps], query),
   'entitlements.list': ({ id }) => ({ items: made.entitlements(id) }),
+  'fleet.summary': () => ({
+    hosts: {
+      online: made.hosts.filter(({ status }) => status === 'online').length,
+      draining: made.hosts.filter(({ status }) => status === 'draining').length,
+      offline: made.hosts.filter(({ status }) => status === 'offline').length,
+    },
+    slots: {
+      total: made.hosts.reduce((sum, { capacity }) => sum + (capacity?.slots_total ?? 0), 0),
+      used: made.hosts.reduce((sum, { capacity }) => sum + (capacity?.slots_used ?? 0), 0),
+    },
+    sessions: 0,
+  }),
   'hosts.list': () => ({ items: made.hosts, next_cursor: null }),
   'hosts.read': ({ id }) => made.hosts.find((host) => host.id === id) ?? made.host(1),
   'hosts.gpus': ({ id }) => ({ items: gpusOfHost(id) }),

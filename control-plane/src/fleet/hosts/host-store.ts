@@ -23,7 +23,7 @@ export async function countHosts(db: Executor): Promise<ReadonlyMap<string, numb
   return new Map(rows.map(({ status, count }) => [status, Number(count)]));
 }
 
-/** Number of encode slots, and of sessions that hold one, on the GPUs of online hosts. */
+/** Number of encode slots, and of sessions that hold one, on the reported GPUs of online hosts. */
 export async function countSlots(db: Executor): Promise<{ total: number; used: number; sessions: number }> {
   const row = await db
     .selectFrom('gpus')
@@ -34,6 +34,8 @@ export async function countSlots(db: Executor): Promise<{ total: number; used: n
       gpu.fn.sum('sessions_active').as('sessions'),
     ])
     .where('hosts.status', '=', 'online')
+    .where('hosts.capacity_detection', '=', 'ok')
+    .where('gpus.reported', '=', 1)
     .executeTakeFirst();
   return {
     total: Number(row?.total ?? 0),

@@ -3,6 +3,7 @@ import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { IconKey } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api/client.ts';
 import { clock } from '../../clock.ts';
@@ -93,8 +94,14 @@ export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
                 <TokenChip token={token} />
               </td>
               <td>
-                {hosts.find((host) => host.id === token.host_id)?.node_name ?? token.node_name ?? (
-                  <span className={styles.dim}>{t('any new one')}</span>
+                {token.host_id === null ? (
+                  (token.node_name ?? <span className={styles.dim}>{t('any new one')}</span>)
+                ) : (
+                  <Link to="/admin/hosts/$id" params={{ id: token.host_id }}>
+                    {hosts.find(({ id }) => id === token.host_id)?.node_name ??
+                      token.node_name ??
+                      t('its host')}
+                  </Link>
                 )}
               </td>
               <td>

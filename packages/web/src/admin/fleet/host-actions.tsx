@@ -138,10 +138,15 @@ export function HostActions(props: { host: Host; sessions?: readonly AdminSessio
         title={t('Restart the agent of {host}?', { host: host.node_name })}
         action={
           live > 0
-            ? plural(live, 'End {n} session and restart {host}', 'End {n} sessions and restart {host}', {
-                host: host.node_name,
-              })
-            : t('Restart {host}', { host: host.node_name })
+            ? plural(
+                live,
+                'End {n} session and restart the agent of {host}',
+                'End {n} sessions and restart the agent of {host}',
+                {
+                  host: host.node_name,
+                },
+              )
+            : t('Restart the agent of {host}', { host: host.node_name })
         }
         pending={restart.isPending}
         error={restart.error}

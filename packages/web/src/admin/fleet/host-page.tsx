@@ -24,7 +24,7 @@ import { LiveSessionLimit } from './live-session-limit.tsx';
 import { HostLoadSection } from './load/host-load.tsx';
 import { useHostLoad } from './load/use-host-load.ts';
 import { CheckChip, HostChip } from './states.tsx';
-import { useActiveSessions } from './use-fleet.ts';
+import { useLiveSessions } from './use-fleet.ts';
 
 /** Refresh interval: agents report every 5 s. */
 const REFRESH_MS = 5_000;
@@ -49,7 +49,7 @@ export function HostPage({ id }: { id: string }) {
     queryFn: ({ signal }) => call('hosts.gpus', { params: { id }, signal }),
     refetchInterval: REFRESH_MS,
   });
-  const sessions = useActiveSessions();
+  const sessions = useLiveSessions({ host_id: id });
   // Each part loads its own data. The parts are shown together, so that a late part does not move the others.
   const parts = [gpus, sessions, useHostLoad(id), useCertification(id)];
   usePageTitle(host.data?.node_name ?? t('Host'));
@@ -70,7 +70,7 @@ export function HostPage({ id }: { id: string }) {
       </>
     );
   }
-  const here = sessions.data?.items.filter((session) => session.host_id === id);
+  const here = sessions.data?.items;
   return (
     <Whole>
       <PageHead
@@ -102,7 +102,7 @@ export function HostPage({ id }: { id: string }) {
               <GpuTable gpus={gpus.data?.items ?? []} />
             )}
           </Section>
-          {here !== undefined && (here.length > 0 || sessions.data?.next_cursor != null) && (
+          {here !== undefined && here.length > 0 && (
             <Section title={t('Sessions on this host')}>
               <SessionTable sessions={here} />
               <LiveSessionLimit sessions={sessions} />

@@ -173,10 +173,15 @@ function Fields(props: {
       </div>
       <ConfirmDialog
         opened={needsConfirm}
-        title={t('Restart {host}?', { host: host.node_name })}
-        action={plural(live, 'End {n} session and restart {host}', 'End {n} sessions and restart {host}', {
-          host: host.node_name,
-        })}
+        title={t('Restart the agent of {host}?', { host: host.node_name })}
+        action={plural(
+          live,
+          'End {n} session and restart the agent of {host}',
+          'End {n} sessions and restart the agent of {host}',
+          {
+            host: host.node_name,
+          },
+        )}
         pending={save.isPending}
         error={null}
         onConfirm={() => save.mutate(true)}

@@ -9,7 +9,7 @@ import { Problem } from '../../components/problem.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import { bytesLabel } from '../../i18n/bytes-labels.ts';
-import { useActiveSessions } from '../fleet/use-fleet.ts';
+import { useLiveSessions } from '../fleet/use-fleet.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable } from '../frame/lists/data-table.tsx';
@@ -234,7 +234,7 @@ function useUseOf({ runtime_preset_id }: CatalogImage): ImageUse | undefined {
     queryFn: ({ signal }) => call('runtimePresets.read', { params: { id: runtime_preset_id ?? '' }, signal }),
     enabled: runtime_preset_id !== null,
   });
-  const sessions = useActiveSessions();
+  const sessions = useLiveSessions();
   const apps = preset.data?.runtime_preset.used_by;
   if (apps === undefined) return undefined;
   const ids = new Set(apps.map((app) => app.id));

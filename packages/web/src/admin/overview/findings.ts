@@ -17,8 +17,9 @@ export interface Finding {
 /**
  * Problems of the hosts, worst first: offline hosts, unknown capacity, failed readiness checks, and no free slot. Pure.
  * Readiness results that this page does not know are shown only on the host's page.
+ * @param full sessions hold every slot of the fleet
  */
-export function findingsOf(hosts: readonly Host[]): Finding[] {
+export function findingsOf(hosts: readonly Host[], full: boolean): Finding[] {
   const found: Finding[] = [];
   for (const host of hosts) {
     const about = { hostId: host.id, remediation: [] as readonly string[] };
@@ -54,12 +55,7 @@ export function findingsOf(hosts: readonly Host[]): Finding[] {
       });
     }
   }
-  const schedulable = hosts.filter((host) => host.status === 'online' && host.capacity !== null);
-  const free = schedulable.reduce(
-    (sum, { capacity }) => sum + capacity!.slots_total - capacity!.slots_used,
-    0,
-  );
-  if (schedulable.length > 0 && free <= 0) {
+  if (full) {
     found.push({
       key: 'fleet:full',
       tone: 'info',

@@ -14,25 +14,27 @@ const MAX_SQUARES = 32;
  * fleet it shows only slots.
  */
 const MAX_STRIPS = 24;
-/** Hosts that the picture draws; the page of hosts lists all. */
-const MAX_HOSTS = 100;
 
 /**
  * The fleet as a picture: a row per host, a cell per GPU, a square per slot, and the host's load of the last five
  * minutes.
+ * @param props.hosts the first hosts by name
+ * @param props.total number of all hosts
  */
 export function FleetPicture({
   hosts,
+  total,
   gpus,
 }: {
   hosts: readonly Host[];
+  total: number;
   /** undefined: not read yet */
   gpus: ReadonlyMap<string, Gpu[]> | undefined;
 }) {
   return (
     <>
       <ul className={styles.fleet}>
-        {hosts.slice(0, MAX_HOSTS).map((host) => (
+        {hosts.map((host) => (
           <li key={host.id} className={styles.hostRow} data-away={host.status === 'offline'}>
             <div className={styles.hostName}>
               <Link to="/admin/hosts/$id" params={{ id: host.id }} className={styles.nameLink}>
@@ -45,9 +47,9 @@ export function FleetPicture({
           </li>
         ))}
       </ul>
-      {hosts.length > MAX_HOSTS && (
+      {total > hosts.length && (
         <p className={styles.dim}>
-          <Link to="/admin/hosts">{plural(hosts.length - MAX_HOSTS, '{n} host more', '{n} hosts more')}</Link>
+          <Link to="/admin/hosts">{plural(total - hosts.length, '{n} host more', '{n} hosts more')}</Link>
         </p>
       )}
     </>

@@ -11,7 +11,13 @@ import { usePageTitle } from '../../components/use-page-title.ts';
 import { plural, t } from '../../i18n/translate.ts';
 import { ActivityTable } from '../activity/activity-table.tsx';
 import { LiveSessionLimit } from '../fleet/live-session-limit.tsx';
-import { useActiveSessions, useGpus, useHosts } from '../fleet/use-fleet.ts';
+import {
+  useFleetSummary,
+  useLiveSessions,
+  usePicturedGpus,
+  usePicturedHosts,
+  useTroubledHosts,
+} from '../fleet/use-fleet.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { PageHead, Section } from '../frame/page-head.tsx';
@@ -26,6 +32,7 @@ import { upkeepFindings } from './upkeep-findings.ts';
 import { useFailures } from './use-failures.ts';
 
 const LATEST = 8;
+const MAX_SESSIONS = 20;
 /** Refresh interval of the counts. The pages with the details refresh more often. */
 const REFRESH_MS = 15_000;
 
@@ -35,10 +42,12 @@ const LOADING_HEIGHT = 640;
 /** Findings, the fleet as a picture, live sessions. */
 export function OverviewPage() {
   usePageTitle(t('Overview'));
-  const hosts = useHosts();
+  const summary = useFleetSummary();
+  const hosts = usePicturedHosts();
   const items = hosts.data?.items ?? [];
-  const gpus = useGpus();
-  const sessions = useActiveSessions();
+  const troubled = useTroubledHosts();
+  const gpus = usePicturedGpus();
+  const sessions = useLiveSessions({ limit: MAX_SESSIONS });
   const setup = useQuery({ queryKey: keys.setup, queryFn: ({ signal }) => call('setup.status', { signal }) });
   const activity = useQuery({
     queryKey: adminKeys.activityList({ limit: LATEST }),
@@ -48,31 +57,32 @@ export function OverviewPage() {
   const jobs = useJobs();
   const images = useImages();
   const failures = useFailures();
+  const { online = 0, draining = 0, offline = 0 } = summary.data?.hosts ?? {};
+  const count = online + draining + offline;
+  const slots = summary.data?.slots ?? { total: 0, used: 0 };
   const findings = worstFirst([
-    ...findingsOf(items),
+    ...findingsOf(troubled.data?.items ?? [], slots.total > 0 && slots.used >= slots.total),
     ...upkeepFindings(jobs.data?.items ?? [], images.data?.images ?? []),
   ]);
   // The parts are shown together, because a part that is shown later would push down the parts below it.
-  const isLoading = [hosts, gpus, sessions, activity, jobs, images, failures].some(
+  const isLoading = [summary, hosts, troubled, gpus, sessions, activity, jobs, images, failures].some(
     (query) => query.isPending,
   );
-  const slots = items.reduce(
-    (sum, { capacity }) => ({
-      used: sum.used + (capacity?.slots_used ?? 0),
-      total: sum.total + (capacity?.slots_total ?? 0),
-    }),
-    { used: 0, total: 0 },
-  );
+  const unread = [summary, hosts, troubled].find((query) => query.isError);
   return (
     <>
       <PageHead
         title={
-          hosts.isPending ? t('Overview') : items.length === 0 ? t('No host yet') : findingsHeadline(findings)
+          isLoading || unread !== undefined
+            ? t('Overview')
+            : count === 0
+              ? t('No host yet')
+              : findingsHeadline(findings)
         }
         lead={
-          hosts.isPending
+          summary.data === undefined
             ? t('Asking the hosts')
-            : `${plural(items.length, '{n} host', '{n} hosts')}, ${plural(
+            : `${plural(count, '{n} host', '{n} hosts')}, ${plural(
                 slots.total,
                 '{taken} of {n} slot taken',
                 '{taken} of {n} slots taken',
@@ -90,8 +100,15 @@ export function OverviewPage() {
       {isLoading ? <Skeleton height={LOADING_HEIGHT} radius={14} /> : null}
       {!isLoading && (
         <>
-          {hosts.isError && <Problem error={hosts.error} retry={() => void hosts.refetch()} />}
-          {items.length > 0 && <FindingList findings={findings} />}
+          {unread !== undefined && <Problem error={unread.error} retry={() => void unread.refetch()} />}
+          {unread === undefined && items.length > 0 && <FindingList findings={findings} />}
+          {troubled.data?.next_cursor != null && (
+            <p className={styles.dim}>
+              <Link to="/admin/hosts" search={{ show: 'attention' } as never}>
+                {t('More hosts need attention')}
+              </Link>
+            </p>
+          )}
           <Section title={t('Fleet')} busy={hosts.isPending}>
             {hosts.isPending && <Skeleton height={84} radius={14} />}
             {hosts.isSuccess && items.length === 0 && (
@@ -107,7 +124,7 @@ export function OverviewPage() {
                 {t('A host is a machine whose agent connects here. It appears here after it has enrolled.')}
               </EmptyState>
             )}
-            <FleetPicture hosts={items} gpus={gpus.data} />
+            <FleetPicture hosts={items} total={count} gpus={gpus.data} />
           </Section>
           <Section
             title={t('Sessions')}

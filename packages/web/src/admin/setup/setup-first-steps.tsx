@@ -12,7 +12,7 @@ import { Skeleton } from '../../components/skeleton.tsx';
 import { plural, t } from '../../i18n/translate.ts';
 import { useLaunchNow } from '../apps/use-launch-now.ts';
 import { AddHost } from '../fleet/enrollment-tokens.tsx';
-import { useGpus, useHosts } from '../fleet/use-fleet.ts';
+import { usePicturedGpus, usePicturedHosts } from '../fleet/use-fleet.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { Section } from '../frame/page-head.tsx';
@@ -24,9 +24,9 @@ const SHOWN_APPS = 6;
 
 /** Second step: a machine that runs apps. Connected hosts appear automatically. */
 export function FirstHostStep() {
-  const hosts = useHosts();
+  const hosts = usePicturedHosts();
   const items = hosts.data?.items ?? [];
-  const gpus = useGpus();
+  const gpus = usePicturedGpus();
   const [making, setMaking] = useState(false);
   return (
     <div className={styles.stack}>
@@ -42,9 +42,9 @@ export function FirstHostStep() {
       {items.length > 0 && (
         <>
           <Section title={plural(items.length, '{n} host connected', '{n} hosts connected')}>
-            <FleetPicture hosts={items} gpus={gpus.data} />
+            <FleetPicture hosts={items} total={items.length} gpus={gpus.data} />
           </Section>
-          <FindingList findings={findingsOf(items)} />
+          <FindingList findings={findingsOf(items, false)} />
         </>
       )}
       <div>

@@ -28,8 +28,12 @@ export const fleet: Table = {
     one: 'Mehr zeigen; {n} weiterer Host',
     other: 'Mehr zeigen; {n} weitere Hosts',
   },
-  'This page reads only the newest {n} live sessions of the fleet; older ones are missing here.':
-    'Diese Seite liest nur die neuesten {n} laufenden Sitzungen der Flotte; ältere fehlen hier.',
+  'This page shows only the newest {n} live sessions.':
+    'Diese Seite zeigt nur die neuesten {n} laufenden Sitzungen.',
+  'Need attention': 'Brauchen Aufmerksamkeit',
+  'No host with this name, or none that needs attention.':
+    'Kein Host mit diesem Namen, oder keiner, der Aufmerksamkeit braucht.',
+  'its host': 'sein Host',
   // Enrollment tokens
   'Enrollment tokens': 'Anmeldetoken',
   'enrollment token': 'Anmeldetoken',
@@ -99,11 +103,10 @@ export const fleet: Table = {
   Restart: 'Neu starten',
   Restarting: 'Startet neu',
   'Restart the agent of {host}?': 'Agenten von {host} neu starten?',
-  'Restart {host}?': '{host} neu starten?',
-  'Restart {host}': '{host} neu starten',
-  'End {n} sessions and restart {host}': {
-    one: '{n} Sitzung beenden und {host} neu starten',
-    other: '{n} Sitzungen beenden und {host} neu starten',
+  'Restart the agent of {host}': 'Agenten von {host} neu starten',
+  'End {n} sessions and restart the agent of {host}': {
+    one: '{n} Sitzung beenden und Agenten von {host} neu starten',
+    other: '{n} Sitzungen beenden und Agenten von {host} neu starten',
   },
   'Its agent ends and is started again; the machine itself stays up.':
     'Sein Agent wird beendet und neu gestartet; der Rechner selbst läuft weiter.',

@@ -2,6 +2,7 @@ import type { Table } from '../../translate.ts';
 
 /** The overview, with the findings. */
 export const overview: Table = {
+  'More hosts need attention': 'Weitere Hosts brauchen Aufmerksamkeit',
   'Every host is online and its checks pass, and no job fails.':
     'Jeder Host ist online und besteht seine Prüfungen, und kein Job schlägt fehl.',
   'For information': 'Zur Information',
