@@ -5,6 +5,7 @@ import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { msg, plural, rich, t } from '../../i18n/translate.ts';
 import { useHosts } from '../fleet/use-fleet.ts';
 import styles from '../frame/admin-pages.module.css';
 import { type Column, DataTable } from '../frame/lists/data-table.tsx';
@@ -16,9 +17,9 @@ const { version: VERSION } = packageFile;
 /** Names of hosts that are listed for a version. */
 const NAMED_HOSTS = 8;
 const COLUMNS: readonly Column[] = [
-  { label: 'Version' },
-  { label: 'Hosts', kind: 'number' },
-  { label: 'Names' },
+  { label: msg('Version') },
+  { label: msg('Hosts'), kind: 'number' },
+  { label: msg('Names') },
 ];
 const BACKUP =
   "sudo sh -c 'set -a; . /etc/footlight/control.env; exec ./scripts/backup /somewhere/footlight.backup'";
@@ -30,31 +31,35 @@ const UPDATE = [
 
 /** Versions of the instance and its agents, and the commands of a backup and an upgrade. */
 export function AboutPage() {
-  usePageTitle('About');
+  usePageTitle(t('About'));
   const hosts = useHosts();
   return (
     <>
       <PageHead
         title={`Footlight ${VERSION}`}
-        lead={
-          <>
-            The control plane and these pages have this version. Programs use its <a href="/docs">HTTP API</a>
-            .
-          </>
-        }
+        lead={rich('The control plane and these pages have this version. Programs use its {api}.', {
+          api: (
+            <a key="api" href="/docs">
+              {t('HTTP API')}
+            </a>
+          ),
+        })}
       />
-      <Section title="Agents" busy={hosts.isPending}>
+      <Section title={t('Agents')} busy={hosts.isPending}>
         {hosts.isError && <Problem error={hosts.error} retry={() => void hosts.refetch()} />}
         {hosts.isPending && <Skeleton height={84} radius={14} />}
-        {hosts.data?.items.length === 0 && <p className={styles.dim}>No host has enrolled.</p>}
+        {hosts.data?.items.length === 0 && <p className={styles.dim}>{t('No host has enrolled.')}</p>}
         {(hosts.data?.items.length ?? 0) > 0 && (
-          <DataTable label="Versions of the agents" columns={COLUMNS}>
+          <DataTable
+            label={t('Versions of the agents')}
+            columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+          >
             {agentVersions(hosts.data?.items ?? []).map(({ version, hosts }) => (
               <tr key={version}>
                 <td>
-                  <span className={styles.mono}>{version ?? 'Not known yet'}</span>{' '}
+                  <span className={styles.mono}>{version ?? t('Not known yet')}</span>{' '}
                   {version !== null && version !== VERSION && (
-                    <StateChip tone="warning">Other version</StateChip>
+                    <StateChip tone="warning">{t('Other version')}</StateChip>
                   )}
                 </td>
                 <td className={styles.number}>{hosts.length}</td>
@@ -67,32 +72,43 @@ export function AboutPage() {
                       </Link>
                     </span>
                   ))}
-                  {hosts.length > NAMED_HOSTS && ` and ${hosts.length - NAMED_HOSTS} more`}
+                  {hosts.length > NAMED_HOSTS &&
+                    plural(hosts.length - NAMED_HOSTS, ' and {n} more', ' and {n} more')}
                 </td>
               </tr>
             ))}
           </DataTable>
         )}
         <p className={styles.dim}>
-          To upgrade a host, run the command of <Link to="/admin/hosts">Hosts, Add a host</Link> on it again.
-          Upgrade the control plane first. The command ends the host's sessions, so drain the host before.
+          {rich(
+            "To upgrade a host, run the command of {link} on it again. Upgrade the control plane first. The command ends the host's sessions, so drain the host before.",
+            {
+              link: (
+                <Link key="link" to="/admin/hosts">
+                  {t('Hosts, Add a host')}
+                </Link>
+              ),
+            },
+          )}
         </p>
       </Section>
-      <Section title="Backup">
+      <Section title={t('Backup')}>
         <p>
-          In the folder of Footlight, this command saves accounts, apps, settings, hosts and sessions to one
-          file. The service can run meanwhile. Save its variables, its certificate and the pictures of apps
-          too; docs/backup.md says where they are.
+          {t(
+            'In the folder of Footlight, this command saves accounts, apps, settings, hosts and sessions to one file. The service can run meanwhile. Save its variables, its certificate and the pictures of apps too; docs/backup.md says where they are.',
+          )}
         </p>
-        <CopyLine label="command of a backup" value={BACKUP} />
+        <CopyLine label={t('command of a backup')} value={BACKUP} />
       </Section>
-      <Section title="Upgrade">
+      <Section title={t('Upgrade')}>
         <p>
-          Make a backup, stop the service, get the new version with <code>git pull</code>, and run these
-          commands. Sessions continue. CHANGELOG.md lists what changed.
+          {rich(
+            'Make a backup, stop the service, get the new version with {command}, and run these commands. Sessions continue. CHANGELOG.md lists what changed.',
+            { command: <code key="command">git pull</code> },
+          )}
         </p>
         {UPDATE.map((command) => (
-          <CopyLine key={command} label={`command: ${command}`} value={command} />
+          <CopyLine key={command} label={t('command: {command}', { command })} value={command} />
         ))}
       </Section>
     </>

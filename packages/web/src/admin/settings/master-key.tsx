@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core';
 import { useState } from 'react';
 import { CopyLine } from '../../components/copy-line.tsx';
+import { t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 
 /** Length of the key of AES-256. */
@@ -16,25 +17,28 @@ export function MasterKey() {
     <div className={styles.note}>
       <div className={styles.stack}>
         <p>
-          No secret can be stored yet, because the server has no master key to encrypt it. Set the key only in
-          the environment of the server.
+          {t(
+            'No secret can be stored yet, because the server has no master key to encrypt it. Set the key only in the environment of the server.',
+          )}
         </p>
         {key !== null && (
           <>
             <p>
-              This key was made in this browser, is shown only now, and is not sent anywhere. Add this line to
-              the environment of the control plane (as a service: /etc/footlight/control.env), and restart it:
+              {t(
+                'This key was made in this browser, is shown only now, and is not sent anywhere. Add this line to the environment of the control plane (as a service: /etc/footlight/control.env), and restart it:',
+              )}
             </p>
-            <CopyLine value={`SERVICE_SECRET_KEY=1:${key}`} label="line for the environment" />
+            <CopyLine value={`SERVICE_SECRET_KEY=1:${key}`} label={t('line for the environment')} />
             <p>
-              Do not store a copy with the backups of the database: both together reveal the secrets. Without
-              the key, every secret has to be stored again.
+              {t(
+                'Do not store a copy with the backups of the database: both together reveal the secrets. Without the key, every secret has to be stored again.',
+              )}
             </p>
           </>
         )}
         <div>
           <Button onClick={() => setKey(makeMasterKey())}>
-            {key === null ? 'Make a master key' : 'Make another'}
+            {key === null ? t('Make a master key') : t('Make another')}
           </Button>
         </div>
       </div>

@@ -12,6 +12,7 @@ import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
+import { rich, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
@@ -31,13 +32,13 @@ export function Secrets() {
     mutationFn: (secret: SecretStatus) => call('secrets.clear', { params: { name: secret.name } }),
     onSuccess: (_answer, secret) => {
       setClearing(null);
-      notifications.show({ message: `${secret.label} was removed`, autoClose: 4000 });
+      notifications.show({ message: t('{name} was removed', { name: secret.label }), autoClose: 4000 });
       return queryClient.invalidateQueries({ queryKey: adminKeys.secrets });
     },
   });
   const keyless = list.data?.master_key_configured === false;
   return (
-    <Section title="Secrets" busy={list.isPending}>
+    <Section title={t('Secrets')} busy={list.isPending}>
       {list.isError && <Problem error={list.error} retry={() => void list.refetch()} />}
       {keyless && <MasterKey />}
       {list.data === undefined && !list.isError && <Skeleton height={96} radius={14} />}
@@ -49,7 +50,7 @@ export function Secrets() {
               <span className={styles.dim}>
                 {secret.description}{' '}
                 <a href={secret.docs_url} target="_blank" rel="noreferrer">
-                  Where to get it
+                  {t('Where to get it')}
                 </a>
               </span>
             </div>
@@ -57,21 +58,19 @@ export function Secrets() {
           </div>
           <div className={styles.filters} style={{ marginTop: 12 }}>
             <Button size="sm" disabled={keyless} onClick={() => setSetting(secret)}>
-              {secret.configured ? 'Replace' : 'Set'}
+              {secret.configured ? t('Replace') : t('Set')}
             </Button>
             {secret.configured && (
               <Button size="sm" color="danger" variant="subtle" onClick={() => setClearing(secret)}>
-                Remove
+                {t('Remove')}
               </Button>
             )}
             <span className={styles.dim}>
-              {secret.configured && secret.hint !== '' && `Ends in ${secret.hint}. `}
-              {secret.updated_at !== null && (
-                <>
-                  Stored <RelativeTime at={secret.updated_at} />.
-                </>
-              )}
-              {secret.origin === 'environment' && `Taken from ${secret.env_var} of the server's environment.`}
+              {secret.configured && secret.hint !== '' && `${t('Ends in {hint}.', { hint: secret.hint })} `}
+              {secret.updated_at !== null &&
+                rich('Stored {time}.', { time: <RelativeTime key="time" at={secret.updated_at} /> })}
+              {secret.origin === 'environment' &&
+                t("Taken from {variable} of the server's environment.", { variable: secret.env_var })}
             </span>
           </div>
           {secret.problem !== undefined && <p className={styles.dim}>{secret.problem}</p>}
@@ -80,16 +79,20 @@ export function Secrets() {
       <SetSecret secret={setting} onClose={() => setSetting(null)} />
       <ConfirmDialog
         opened={clearing !== null}
-        title={`Remove the ${clearing?.label ?? 'secret'}?`}
-        action="Remove 1 secret"
+        title={t('Remove the {name}?', { name: clearing?.label ?? t('secret') })}
+        action={t('Remove 1 secret')}
         pending={clear.isPending}
         error={clear.error}
         onConfirm={() => clearing !== null && clear.mutate(clearing)}
         onClose={() => setClearing(null)}
       >
         <p>
-          The features that use it stop working
-          {clearing?.env_set ? `, or continue with ${clearing.env_var} of the server's environment` : ''}.
+          {clearing?.env_set
+            ? t(
+                "The features that use it stop working, or continue with {variable} of the server's environment.",
+                { variable: clearing.env_var },
+              )
+            : t('The features that use it stop working.')}
         </p>
       </ConfirmDialog>
     </Section>
@@ -97,9 +100,10 @@ export function Secrets() {
 }
 
 function SecretChip({ secret }: { secret: SecretStatus }) {
-  if (secret.configured && !secret.readable) return <StateChip tone="danger">Cannot be read</StateChip>;
-  if (secret.origin === 'none') return <StateChip tone="neutral">Not set</StateChip>;
-  return <StateChip tone="success">Set</StateChip>;
+  if (secret.configured && !secret.readable)
+    return <StateChip tone="danger">{t('Cannot be read')}</StateChip>;
+  if (secret.origin === 'none') return <StateChip tone="neutral">{t('Not set')}</StateChip>;
+  return <StateChip tone="success">{t('Is set')}</StateChip>;
 }
 
 function SetSecret({ secret, onClose }: { secret: SecretStatus | null; onClose: () => void }) {
@@ -107,7 +111,7 @@ function SetSecret({ secret, onClose }: { secret: SecretStatus | null; onClose: 
   const form = useForm({
     mode: 'uncontrolled',
     initialValues: { value: '' },
-    validate: { value: (value) => (value.trim() === '' ? 'Enter the value' : null) },
+    validate: { value: (value) => (value.trim() === '' ? t('Enter the value') : null) },
   });
   const close = () => {
     onClose();
@@ -118,7 +122,10 @@ function SetSecret({ secret, onClose }: { secret: SecretStatus | null; onClose: 
     mutationFn: ({ name, value }: { name: string; value: string }) =>
       call('secrets.set', { params: { name }, body: { value } }),
     onSuccess: async () => {
-      notifications.show({ message: `${secret?.label ?? 'It'} was stored`, autoClose: 4000 });
+      notifications.show({
+        message: secret === null ? t('It was stored') : t('{name} was stored', { name: secret.label }),
+        autoClose: 4000,
+      });
       close();
       await queryClient.invalidateQueries({ queryKey: adminKeys.secrets });
     },
@@ -134,8 +141,8 @@ function SetSecret({ secret, onClose }: { secret: SecretStatus | null; onClose: 
         noValidate
       >
         <PasswordInput
-          label="Value"
-          description="Stored encrypted. You can replace it, but nobody can read it again."
+          label={t('Value')}
+          description={t('Stored encrypted. You can replace it, but nobody can read it again.')}
           autoComplete="off"
           data-autofocus
           key={form.key('value')}
@@ -143,7 +150,7 @@ function SetSecret({ secret, onClose }: { secret: SecretStatus | null; onClose: 
         />
         {refusal !== null && <Problem error={refusal} />}
         <Button type="submit" variant="filled" loading={save.isPending}>
-          Store it
+          {t('Store it')}
         </Button>
       </form>
     </Dialog>

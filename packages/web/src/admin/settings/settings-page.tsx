@@ -10,6 +10,7 @@ import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { msg, rich, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
@@ -19,14 +20,14 @@ import { Secrets } from './secrets.tsx';
 import { UpkeepFields, upkeepBody, upkeepRules, upkeepValues } from './upkeep-fields.tsx';
 
 const REGISTRATION = [
-  { value: 'closed', label: 'Nobody: accounts exist already' },
-  { value: 'invite_only', label: 'People with an invite' },
-  { value: 'open', label: 'Everybody who reaches this page' },
+  { value: 'closed', label: msg('Nobody: accounts exist already') },
+  { value: 'invite_only', label: msg('People with an invite') },
+  { value: 'open', label: msg('Everybody who reaches this page') },
 ];
 
 /** Settings of the whole instance. */
 export function SettingsPage() {
-  usePageTitle('Settings');
+  usePageTitle(t('Settings'));
   const query = useQuery({
     queryKey: adminKeys.settings,
     queryFn: ({ signal }) => call('settings.read', { signal }),
@@ -34,7 +35,7 @@ export function SettingsPage() {
   const settings = query.data?.settings;
   return (
     <>
-      <PageHead title="Settings" lead="Every change takes effect at once, without a restart." />
+      <PageHead title={t('Settings')} lead={t('Every change takes effect at once, without a restart.')} />
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {settings === undefined && !query.isError && <Skeleton height={360} radius={14} />}
       {settings !== undefined && <Form key={settings.updated_at} settings={settings} />}
@@ -75,7 +76,7 @@ function Form({ settings }: { settings: InstanceSettings }) {
     onMutate: () => notifications.clean(),
     onSuccess: (answer) => {
       queryClient.setQueryData(adminKeys.settings, answer);
-      notifications.show({ message: 'The settings were saved', autoClose: 4000 });
+      notifications.show({ message: t('The settings were saved'), autoClose: 4000 });
       return Promise.all(
         [adminKeys.accessCheck, adminKeys.libraryStatus].map((queryKey) =>
           queryClient.invalidateQueries({ queryKey }),
@@ -93,37 +94,47 @@ function Form({ settings }: { settings: InstanceSettings }) {
       noValidate
     >
       <fieldset className={styles.fieldset}>
-        <legend>Users</legend>
+        <legend>{t('Users')}</legend>
         <NativeSelect
-          label="Who may register"
-          data={REGISTRATION}
+          label={t('Who may register')}
+          data={REGISTRATION.map(({ value, label }) => ({ value, label: t(label) }))}
           key={form.key('registration_mode')}
           {...form.getInputProps('registration_mode')}
         />
         <p className={styles.dim}>
-          Invites are made under <Link to="/admin/invites">Users, Invite people</Link>.
+          {rich('Invites are made under {link}.', {
+            link: (
+              <Link key="link" to="/admin/invites">
+                {t('Users, Invite people')}
+              </Link>
+            ),
+          })}
         </p>
       </fieldset>
       <fieldset className={styles.fieldset}>
-        <legend>Sessions</legend>
+        <legend>{t('Sessions')}</legend>
         <Switch
-          label="Apps may hear the microphone of the person who uses them, when that person turns it on"
+          label={t('Apps may hear the microphone of the person who uses them, when that person turns it on')}
           key={form.key('mic_capture_enabled')}
           {...form.getInputProps('mic_capture_enabled', { type: 'checkbox' })}
         />
         <Switch
-          label="Record the last minute of new sessions"
-          description="Hosts keep the last 60 seconds of picture and sound in memory. Administrators can save them for a day, and a failure, a note or a bad verdict saves them automatically. People see a mark as long as their session is recorded."
+          label={t('Record the last minute of new sessions')}
+          description={t(
+            'Hosts keep the last 60 seconds of picture and sound in memory. Administrators can save them for a day, and a failure, a note or a bad verdict saves them automatically. People see a mark as long as their session is recorded.',
+          )}
           key={form.key('flight_recorder_enabled')}
           {...form.getInputProps('flight_recorder_enabled', { type: 'checkbox' })}
         />
       </fieldset>
       <UpkeepFields form={form} />
       <fieldset className={styles.fieldset}>
-        <legend>Other addresses of this service</legend>
+        <legend>{t('Other addresses of this service')}</legend>
         <Textarea
-          label="Allowed origins"
-          description="One per line, such as https://play.example. The address of this page needs no entry, except behind a proxy that changes the Host header."
+          label={t('Allowed origins')}
+          description={t(
+            'One per line, such as https://play.example. The address of this page needs no entry, except behind a proxy that changes the Host header.',
+          )}
           rows={3}
           classNames={{ input: styles.mono ?? '' }}
           key={form.key('origins')}
@@ -131,9 +142,13 @@ function Form({ settings }: { settings: InstanceSettings }) {
         />
         {pinned && (
           <p className={styles.note}>
-            SERVICE_ALLOWED_ORIGINS of the server's environment replaces this list:{' '}
-            {access.data?.origins.allowed.join(', ') || 'no other origin'}. The list that is stored here
-            applies after this variable is removed.
+            {t(
+              "{variable} of the server's environment replaces this list: {list}. The list that is stored here applies after this variable is removed.",
+              {
+                variable: 'SERVICE_ALLOWED_ORIGINS',
+                list: access.data?.origins.allowed.join(', ') || t('no other origin'),
+              },
+            )}
           </p>
         )}
         {access.data?.request.advice !== undefined && (
@@ -141,18 +156,26 @@ function Form({ settings }: { settings: InstanceSettings }) {
         )}
         {suggested !== undefined && (
           <p className={styles.note}>
-            This page was opened as <span className={styles.mono}>{suggested}</span>, which is not allowed
-            yet. Sessions cannot be opened from here until it is.
+            {rich(
+              'This page was opened as {address}, which is not allowed yet. Sessions cannot be opened from here until it is.',
+              {
+                address: (
+                  <span key="address" className={styles.mono}>
+                    {suggested}
+                  </span>
+                ),
+              },
+            )}
           </p>
         )}
       </fieldset>
       {refusal != null && <Problem error={refusal} />}
       <div className={styles.filters}>
         <Button type="submit" variant="filled" loading={save.isPending}>
-          Save settings
+          {t('Save settings')}
         </Button>
         <span className={styles.dim}>
-          Last changed <RelativeTime at={settings.updated_at} />
+          {rich('Last changed {time}', { time: <RelativeTime key="time" at={settings.updated_at} /> })}
         </span>
       </div>
     </form>

@@ -3,20 +3,21 @@ import { NativeSelect, NumberInput, Switch } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
+import { msg, plural, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { numberRule } from '../frame/bound-rules.ts';
 
 const STORAGE = [
-  { value: 'auto', label: 'A directory on the host' },
-  { value: 'volume', label: 'A volume of the container engine' },
+  { value: 'auto', label: msg('A directory on the host') },
+  { value: 'volume', label: msg('A volume of the container engine') },
 ];
 
 const UPDATES = [
-  { value: 'manual', label: 'Nothing' },
-  { value: 'notify', label: 'Tell administrators' },
-  { value: 'auto', label: 'Update all hosts' },
+  { value: 'manual', label: msg('Nothing') },
+  { value: 'notify', label: msg('Tell administrators') },
+  { value: 'auto', label: msg('Update all hosts') },
 ];
 
 /** Settings of automatic work: storing homes, finding games in homes, updating images. */
@@ -60,25 +61,31 @@ export function UpkeepFields<Values extends UpkeepValues>({ form }: { form: UseF
   return (
     <>
       <fieldset className={styles.fieldset}>
-        <legend>Homes of apps</legend>
+        <legend>{t('Homes of apps')}</legend>
         <NativeSelect
-          label="Where new homes are stored"
-          description="A home keeps what an app saves for one person. Homes that exist stay where they are."
-          data={STORAGE}
+          label={t('Where new homes are stored')}
+          description={t(
+            'A home keeps what an app saves for one person. Homes that exist stay where they are.',
+          )}
+          data={STORAGE.map(({ value, label }) => ({ value, label: t(label) }))}
           key={form.key('storage_provider')}
           {...form.getInputProps('storage_provider')}
         />
         <Switch
-          label="Show the games that people installed in their homes as apps"
-          description="Hosts look into the homes of launchers such as Steam. Each person sees the games of their own home."
+          label={t('Show the games that people installed in their homes as apps')}
+          description={t(
+            'Hosts look into the homes of launchers such as Steam. Each person sees the games of their own home.',
+          )}
           key={form.key('library_discovery_enabled')}
           {...form.getInputProps('library_discovery_enabled', { type: 'checkbox' })}
         />
         {library?.enabled && library.inert_reason !== '' && (
-          <p className={styles.note}>No home is searched: {library.inert_reason}</p>
+          <p className={styles.note}>
+            {t('No home is searched: {reason}', { reason: library.inert_reason })}
+          </p>
         )}
         <NumberInput
-          label="Minutes between two searches of a home"
+          label={t('Minutes between two searches of a home')}
           min={15}
           allowDecimal={false}
           key={form.key('library_discovery_interval_minutes')}
@@ -90,22 +97,24 @@ export function UpkeepFields<Values extends UpkeepValues>({ form }: { form: UseF
           </Replaced>
         )}
         <Switch
-          label="Look up found games in the store"
-          description="Then only games become apps, and get a description. The ids of the games are sent to the store."
+          label={t('Look up found games in the store')}
+          description={t(
+            'Then only games become apps, and get a description. The ids of the games are sent to the store.',
+          )}
           key={form.key('library_discovery_appdetails_enabled')}
           {...form.getInputProps('library_discovery_appdetails_enabled', { type: 'checkbox' })}
         />
         {library?.appdetails_overridden_by_env && (
           <Replaced variable="SERVICE_STEAM_APPDETAILS_LOOKUP">
-            {library.appdetails_lookup ? 'the store is asked' : 'the store is not asked'}
+            {library.appdetails_lookup ? t('the store is asked') : t('the store is not asked')}
           </Replaced>
         )}
       </fieldset>
       <fieldset className={styles.fieldset}>
-        <legend>Images of apps</legend>
+        <legend>{t('Images of apps')}</legend>
         <NativeSelect
-          label="When a newer image is published"
-          data={UPDATES}
+          label={t('When a newer image is published')}
+          data={UPDATES.map(({ value, label }) => ({ value, label: t(label) }))}
           key={form.key('image_update_policy')}
           {...form.getInputProps('image_update_policy')}
         />
@@ -117,14 +126,18 @@ export function UpkeepFields<Values extends UpkeepValues>({ form }: { form: UseF
 function Replaced({ variable, children }: { variable: string; children: string }) {
   return (
     <p className={styles.note}>
-      {variable} of the server's environment replaces this: {children}. The value that is stored here applies
-      after this variable is removed.
+      {t(
+        "{variable} of the server's environment replaces this: {value}. The value that is stored here applies after this variable is removed.",
+        { variable, value: children },
+      )}
     </p>
   );
 }
 
 /** @param seconds 0: never */
 const intervalLabel = (seconds: number): string => {
-  if (seconds === 0) return 'homes are never searched';
-  return seconds < 120 ? `every ${seconds} seconds` : `every ${Math.round(seconds / 60)} minutes`;
+  if (seconds === 0) return t('homes are never searched');
+  return seconds < 120
+    ? plural(seconds, 'every {n} second', 'every {n} seconds')
+    : plural(Math.round(seconds / 60), 'every {n} minute', 'every {n} minutes');
 };
