@@ -4,6 +4,7 @@ import { call } from '../../api/client.ts';
 import { clock } from '../../clock.ts';
 import { Problem } from '../../components/problem.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { msg, t } from '../../i18n/translate.ts';
 import type { ListSearch } from '../../search/list-search.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
@@ -19,38 +20,38 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Refresh interval. It is long, because people read a log and do not watch it live. */
 const REFRESH_MS = 15_000;
 const ABOUT = [
-  { value: '', label: 'About everything' },
-  { value: 'user', label: 'Users' },
-  { value: 'invite', label: 'Invites' },
-  { value: 'app', label: 'Apps' },
-  { value: 'library', label: 'Discovery' },
-  { value: 'session', label: 'Sessions' },
-  { value: 'host', label: 'Hosts' },
-  { value: 'enrollment_token', label: 'Enrollment' },
-  { value: 'image', label: 'Images' },
-  { value: 'storage_home', label: 'Homes' },
-  { value: 'launch_profile', label: 'Launch profiles' },
-  { value: 'stream_profile', label: 'Stream profiles' },
-  { value: 'runtime_preset', label: 'Runtime presets' },
-  { value: 'job', label: 'Jobs' },
-  { value: 'instance', label: 'Settings' },
-  { value: 'secret', label: 'Secrets' },
+  { value: '', label: msg('About everything') },
+  { value: 'user', label: msg('Users') },
+  { value: 'invite', label: msg('Invites') },
+  { value: 'app', label: msg('Apps') },
+  { value: 'library', label: msg('Discovery') },
+  { value: 'session', label: msg('Sessions') },
+  { value: 'host', label: msg('Hosts') },
+  { value: 'enrollment_token', label: msg('Enrollment') },
+  { value: 'image', label: msg('Images') },
+  { value: 'storage_home', label: msg('Homes') },
+  { value: 'launch_profile', label: msg('Launch profiles') },
+  { value: 'stream_profile', label: msg('Stream profiles') },
+  { value: 'runtime_preset', label: msg('Runtime presets') },
+  { value: 'job', label: msg('Jobs') },
+  { value: 'instance', label: msg('Settings') },
+  { value: 'secret', label: msg('Secrets') },
 ];
 /** Value of the choice that shows two fields, for the first and the last day. */
 const BETWEEN = 'between';
 const SINCE = [
-  { value: '', label: 'At any time' },
-  { value: '1', label: 'In the last day' },
-  { value: '7', label: 'In the last 7 days' },
-  { value: '30', label: 'In the last 30 days' },
-  { value: BETWEEN, label: 'Between two days' },
+  { value: '', label: msg('At any time') },
+  { value: '1', label: msg('In the last day') },
+  { value: '7', label: msg('In the last 7 days') },
+  { value: '30', label: msg('In the last 30 days') },
+  { value: BETWEEN, label: msg('Between two days') },
 ];
 
 export type ActivitySearch = ListSearch<'q' | 'about' | 'days' | 'from' | 'to' | 'who' | 'thing'>;
 
 /** The activity log with filters. */
 export function ActivityPage(props: { search: ActivitySearch; onSearch: (search: ActivitySearch) => void }) {
-  usePageTitle('Activity');
+  usePageTitle(t('Activity'));
   const { search, onSearch } = props;
   const [nowMs] = useState(() => clock.nowMs());
   const days = SINCE.find(({ value }) => value === search.days)?.value ?? '';
@@ -72,26 +73,26 @@ export function ActivityPage(props: { search: ActivitySearch; onSearch: (search:
   return (
     <>
       <PageHead
-        title="Activity"
-        lead="What was changed, by whom and when, and which errors occurred."
+        title={t('Activity')}
+        lead={t('What was changed, by whom and when, and which errors occurred.')}
         actions={<CsvButton filter={filter} />}
       />
       <div className={styles.filters}>
         <SearchField
-          label="Find activity"
-          hint="Action, id or name"
+          label={t('Find activity')}
+          hint={t('Action, id or name')}
           value={search.q ?? ''}
           onChange={(q) => onSearch({ ...search, q })}
         />
         <NativeSelect
-          aria-label="About"
-          data={ABOUT}
+          aria-label={t('About')}
+          data={ABOUT.map(({ value, label }) => ({ value, label: t(label) }))}
           value={search.about ?? ''}
           onChange={(event) => onSearch({ ...search, about: event.currentTarget.value })}
         />
         <NativeSelect
-          aria-label="Since"
-          data={SINCE}
+          aria-label={t('Since')}
+          data={SINCE.map(({ value, label }) => ({ value, label: t(label) }))}
           value={days}
           onChange={(event) => {
             const { from: _from, to: _to, ...others } = search;
@@ -102,14 +103,14 @@ export function ActivityPage(props: { search: ActivitySearch; onSearch: (search:
           <>
             <TextInput
               type="date"
-              aria-label="First day"
+              aria-label={t('First day')}
               value={search.from ?? ''}
               max={search.to}
               onChange={(event) => onSearch({ ...search, from: event.currentTarget.value })}
             />
             <TextInput
               type="date"
-              aria-label="Last day"
+              aria-label={t('Last day')}
               value={search.to ?? ''}
               min={search.from}
               onChange={(event) => onSearch({ ...search, to: event.currentTarget.value })}
@@ -117,8 +118,8 @@ export function ActivityPage(props: { search: ActivitySearch; onSearch: (search:
           </>
         )}
         <PickFilter
-          label="Thing"
-          all="anything"
+          label={t('Thing')}
+          all={t('anything')}
           kind="things"
           id={search.thing}
           find={pickThings}
@@ -129,8 +130,8 @@ export function ActivityPage(props: { search: ActivitySearch; onSearch: (search:
           }}
         />
         <PickFilter
-          label="By"
-          all="everybody"
+          label={t('By')}
+          all={t('everybody')}
           kind="users"
           id={search.who}
           find={pickUsers}

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
+import { msg, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
 import { actionLabel, detailLabel } from './activity-labels.ts';
@@ -11,11 +12,11 @@ import { restOf, type Thing, thingOf } from './activity-things.ts';
 import { useNames } from './use-names.ts';
 
 const COLUMNS: readonly Column[] = [
-  { label: 'What' },
-  { label: 'About' },
-  { label: 'Who' },
-  { label: 'When' },
-  { label: 'Details' },
+  { label: msg('What') },
+  { label: msg('About') },
+  { label: msg('Who') },
+  { label: msg('When') },
+  { label: msg('Details') },
 ];
 const TONES = { info: 'neutral', warn: 'warning', err: 'danger' } as const;
 
@@ -24,13 +25,16 @@ export function ActivityTable({ entries }: { entries: readonly ActivityEntry[] |
   const names = useNames();
   if (entries?.length === 0) {
     return (
-      <EmptyState icon={IconHistory} title="Nothing here">
-        Changes that administrators make, and errors, are listed here.
+      <EmptyState icon={IconHistory} title={t('Nothing here')}>
+        {t('Changes that administrators make, and errors, are listed here.')}
       </EmptyState>
     );
   }
   return (
-    <DataTable label="Activity" columns={COLUMNS}>
+    <DataTable
+      label={t('Activity')}
+      columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+    >
       {entries === undefined && <SkeletonRows rows={4} columns={COLUMNS.length} />}
       {entries?.map((entry) => (
         <tr key={entry.id}>
@@ -75,5 +79,5 @@ function ThingLink({ thing }: { thing: Thing }) {
 
 /** The label of an actor that is not an existing account. */
 export function whoLabel(entry: Pick<ActivityEntry, 'actor_user_id'>): string {
-  return entry.actor_user_id === null ? 'automatic' : 'deleted account';
+  return entry.actor_user_id === null ? t('automatic') : t('deleted account');
 }

@@ -1,5 +1,6 @@
 import type { ActivityEntry } from '@footlight/protocol/rest';
 import type { LinkProps } from '@tanstack/react-router';
+import { t } from '../../i18n/translate.ts';
 
 /** Current names by id. */
 export interface Names {
@@ -27,45 +28,51 @@ export function thingOf(entry: Told, names: Names): Thing {
   const page = (to: NonNullable<LinkProps['to']>): Thing['link'] => (gone || id === null ? null : { to, id });
   switch (entry.target_type) {
     case 'app':
-      return { label: name ?? names.apps.get(id ?? '') ?? 'a deleted app', link: existing(names.apps) };
+      return { label: name ?? names.apps.get(id ?? '') ?? t('a deleted app'), link: existing(names.apps) };
     case 'user':
-      return { label: name ?? names.users.get(id ?? '') ?? 'a deleted account', link: existing(names.users) };
+      return {
+        label: name ?? names.users.get(id ?? '') ?? t('a deleted account'),
+        link: existing(names.users),
+      };
     case 'host':
-      return { label: name ?? names.hosts.get(id ?? '') ?? 'a deleted host', link: existing(names.hosts) };
+      return { label: name ?? names.hosts.get(id ?? '') ?? t('a deleted host'), link: existing(names.hosts) };
     case 'session': {
-      const app = names.apps.get(text(details.app_id) ?? '') ?? 'A session';
+      const app = names.apps.get(text(details.app_id) ?? '') ?? t('A session');
       const host = names.hosts.get(text(details.host_id) ?? '');
-      return { label: host === undefined ? app : `${app} on ${host}`, link: page('/admin/sessions/$id') };
+      return {
+        label: host === undefined ? app : t('{app} on {host}', { app, host }),
+        link: page('/admin/sessions/$id'),
+      };
     }
     case 'runtime_preset':
-      return { label: name ?? 'a preset', link: page('/admin/presets/$id') };
+      return { label: name ?? t('a preset'), link: page('/admin/presets/$id') };
     case 'launch_profile':
       return { label: name ?? id ?? '', link: page('/admin/profiles/$id') };
     case 'job':
       return { label: id ?? '', link: page('/admin/jobs/$id') };
     case 'image':
       return id === null
-        ? { label: 'the catalog', link: { to: '/admin/images' } }
+        ? { label: t('the catalog'), link: { to: '/admin/images' } }
         : { label: id, link: page('/admin/images/$id') };
     case 'storage_home': {
-      const app = text(details.app_name) ?? 'a deleted app';
-      const whose = text(details.username) ?? 'a deleted account';
-      return { label: `${whose}’s files of ${app}`, link: { to: '/admin/homes' } };
+      const app = text(details.app_name) ?? t('a deleted app');
+      const user = text(details.username) ?? t('a deleted account');
+      return { label: t('{user}’s files of {app}', { user, app }), link: { to: '/admin/homes' } };
     }
     case 'stream_profile':
       return { label: name ?? id ?? '', link: { to: '/admin/profiles' } };
     case 'library':
-      return { label: 'Discovery', link: { to: '/admin/discovery' } };
+      return { label: t('Discovery'), link: { to: '/admin/discovery' } };
     case 'secret':
-      return { label: id ?? 'a secret', link: { to: '/admin/settings' } };
+      return { label: id ?? t('a secret'), link: { to: '/admin/settings' } };
     case 'invite':
-      return { label: 'an invite', link: { to: '/admin/invites' } };
+      return { label: t('an invite'), link: { to: '/admin/invites' } };
     case 'enrollment_token':
-      return { label: text(details.node_name) ?? 'a token', link: { to: '/admin/hosts' } };
+      return { label: text(details.node_name) ?? t('a token'), link: { to: '/admin/hosts' } };
     case 'instance':
       return action.startsWith('profile_policy')
-        ? { label: 'the policy', link: { to: '/admin/profiles' } }
-        : { label: 'the settings', link: { to: '/admin/settings' } };
+        ? { label: t('the policy'), link: { to: '/admin/profiles' } }
+        : { label: t('the settings'), link: { to: '/admin/settings' } };
     default:
       return { label: name ?? id ?? '', link: null };
   }

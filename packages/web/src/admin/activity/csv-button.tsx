@@ -6,8 +6,8 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../api/client.ts';
 import { clock } from '../../clock.ts';
+import { plural, t } from '../../i18n/translate.ts';
 import { saveFile } from '../diagnosis/save-file.ts';
-import { countLabel } from '../frame/quantity-labels.ts';
 import { actionLabel, detailLabel } from './activity-labels.ts';
 import { restOf, thingOf } from './activity-things.ts';
 import { csvOf } from './csv.ts';
@@ -62,16 +62,23 @@ export function CsvButton({ filter }: { filter: Filter }) {
     onSuccess: ({ count, isWhole }) =>
       notifications.show({
         message: isWhole
-          ? `${countLabel(count, 'entry', 'entries')} saved`
-          : `The newest ${count} entries were saved; filter by time for older ones`,
+          ? plural(count, '{n} entry saved', '{n} entries saved')
+          : plural(
+              count,
+              'The newest {n} entry was saved; filter by time for older ones',
+              'The newest {n} entries were saved; filter by time for older ones',
+            ),
         autoClose: 6000,
       }),
     onError: () =>
-      notifications.show({ message: 'The entries could not be loaded; nothing was saved', color: 'danger' }),
+      notifications.show({
+        message: t('The entries could not be loaded; nothing was saved'),
+        color: 'danger',
+      }),
   });
   return (
     <Button leftSection={<IconDownload size={18} />} disabled={save.isPending} onClick={() => save.mutate()}>
-      {save.isPending ? `${loaded} entries` : 'Save as CSV'}
+      {save.isPending ? plural(loaded, '{n} entry', '{n} entries') : t('Save as CSV')}
     </Button>
   );
 }

@@ -1,4 +1,5 @@
 import { call } from '../../api/client.ts';
+import { t } from '../../i18n/translate.ts';
 import type { Pick } from '../frame/lists/pick-dialog.tsx';
 import { pickUsers, readAccount } from '../people/user-lookup.ts';
 
@@ -19,12 +20,12 @@ export async function pickThings(text: string, signal: AbortSignal): Promise<Pic
   ]);
   const wanted = text.toLowerCase();
   return [
-    ...apps.items.map(({ id, name }) => ({ id, name, hint: 'App' })),
+    ...apps.items.map(({ id, name }) => ({ id, name, hint: t('App') })),
     ...hosts.items
       .filter(({ node_name }) => node_name.includes(wanted))
       .slice(0, MATCHES)
-      .map(({ id, node_name }) => ({ id, name: node_name, hint: 'Host' })),
-    ...users.slice(0, MATCHES).map((user) => ({ ...user, hint: `Account, ${user.hint}` })),
+      .map(({ id, node_name }) => ({ id, name: node_name, hint: t('Host') })),
+    ...users.slice(0, MATCHES).map((user) => ({ ...user, hint: t('Account, {hint}', { hint: user.hint }) })),
   ];
 }
 

@@ -13,6 +13,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import { bytesLabel } from '../../i18n/bytes-labels.ts';
+import { msg, rich, t } from '../../i18n/translate.ts';
 import type { ListSearch } from '../../search/list-search.ts';
 import { nameOfApp, pickApps } from '../apps/app-lookup.ts';
 import styles from '../frame/admin-pages.module.css';
@@ -25,13 +26,13 @@ import { SegmentedChoice } from '../frame/segmented-choice.tsx';
 import { nameOfUser, pickUsers } from '../people/user-lookup.ts';
 
 const COLUMNS: readonly Column[] = [
-  { label: 'Person', sort: 'person' },
-  { label: 'App', sort: 'app' },
-  { label: 'Host', sort: 'host' },
-  { label: 'Size', kind: 'number', sort: 'size' },
-  { label: 'State' },
-  { label: 'Last used', sort: 'used' },
-  { label: 'Actions', kind: 'action' },
+  { label: msg('Person'), sort: 'person' },
+  { label: msg('App'), sort: 'app' },
+  { label: msg('Host'), sort: 'host' },
+  { label: msg('Size'), kind: 'number', sort: 'size' },
+  { label: msg('State') },
+  { label: msg('Last used'), sort: 'used' },
+  { label: msg('Actions'), kind: 'action' },
 ];
 const SORT_KEYS = {
   person: (home: StorageHome) => home.username,
@@ -41,9 +42,9 @@ const SORT_KEYS = {
   used: (home: StorageHome) => home.last_used_at,
 };
 const FILTERS = [
-  { value: 'all', label: 'All' },
-  { value: 'kept', label: 'Kept' },
-  { value: 'marked', label: 'Being deleted' },
+  { value: 'all', label: msg('All') },
+  { value: 'kept', label: msg('Kept') },
+  { value: 'marked', label: msg('Being deleted') },
 ] as const;
 type Filter = (typeof FILTERS)[number]['value'];
 const PENDING: Readonly<Record<Filter, string | undefined>> = {
@@ -60,7 +61,7 @@ export type HomesSearch = ListSearch<'user' | 'app' | 'state' | 'sort'>;
 
 /** The files that people's apps store, on all hosts. */
 export function HomesPage(props: { search: HomesSearch; onSearch: (search: HomesSearch) => void }) {
-  usePageTitle('Homes');
+  usePageTitle(t('Homes'));
   const { search, onSearch } = props;
   const [deleting, setDeleting] = useState<StorageHome | null>(null);
   const queryClient = useQueryClient();
@@ -85,7 +86,10 @@ export function HomesPage(props: { search: HomesSearch; onSearch: (search: Homes
     onMutate: () => notifications.clean(),
     onSuccess: (_answer, home) => {
       setDeleting(null);
-      notifications.show({ message: `${nameOf(home)} will be deleted in a day`, autoClose: 5000 });
+      notifications.show({
+        message: t('{files} will be deleted in a day', { files: nameOf(home) }),
+        autoClose: 5000,
+      });
       return queryClient.invalidateQueries({ queryKey: adminKeys.homes });
     },
   });
@@ -98,19 +102,19 @@ export function HomesPage(props: { search: HomesSearch; onSearch: (search: Homes
   return (
     <>
       <PageHead
-        title="Homes"
-        lead="What apps keep for people on the hosts: settings, saves, installed games."
+        title={t('Homes')}
+        lead={t('What apps keep for people on the hosts: settings, saves, installed games.')}
       />
       <div className={styles.filters}>
         <SegmentedChoice
-          label="State"
+          label={t('State')}
           value={state}
-          options={FILTERS}
+          options={FILTERS.map(({ value, label }) => ({ value, label: t(label) }))}
           onChange={(next) => narrow({ state: next })}
         />
         <PickFilter
-          label="Person"
-          all="everybody"
+          label={t('Person')}
+          all={t('everybody')}
           kind="users"
           id={search.user}
           find={pickUsers}
@@ -118,8 +122,8 @@ export function HomesPage(props: { search: HomesSearch; onSearch: (search: Homes
           onPick={(user) => narrow({ user })}
         />
         <PickFilter
-          label="App"
-          all="all apps"
+          label={t('App')}
+          all={t('all apps')}
           kind="apps"
           id={search.app}
           find={pickApps}
@@ -129,13 +133,17 @@ export function HomesPage(props: { search: HomesSearch; onSearch: (search: Homes
       </div>
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {homes?.length === 0 ? (
-        <EmptyState icon={IconFolders} title={filtered ? 'No such home' : 'No homes yet'}>
+        <EmptyState icon={IconFolders} title={filtered ? t('No such home') : t('No homes yet')}>
           {filtered
-            ? 'Nothing matches the filter and the search text.'
-            : 'The first launch of an app that stores files creates a home.'}
+            ? t('Nothing matches the filter and the search text.')
+            : t('The first launch of an app that stores files creates a home.')}
         </EmptyState>
       ) : (
-        <DataTable label="Homes" columns={COLUMNS} order={{ sort, onSort: (next) => narrow({ sort: next }) }}>
+        <DataTable
+          label={t('Homes')}
+          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+          order={{ sort, onSort: (next) => narrow({ sort: next }) }}
+        >
           {homes === undefined && <SkeletonRows rows={5} columns={COLUMNS.length} />}
           {homes?.map((home) => (
             <HomeRow key={home.id} home={home} onDelete={() => setDeleting(home)} />
@@ -145,11 +153,11 @@ export function HomesPage(props: { search: HomesSearch; onSearch: (search: Homes
       <ShowMore query={query} sortedOf={sortedOf} />
       <ConfirmDialog
         opened={deleting !== null}
-        title={deleting === null ? '' : `Delete ${nameOf(deleting)}?`}
+        title={deleting === null ? '' : t('Delete {files}?', { files: nameOf(deleting) })}
         action={
           deleting === null || deleting.bytes_used === 0
-            ? 'Delete 1 home'
-            : `Delete ${sizeLabel(deleting)} of files`
+            ? t('Delete 1 home')
+            : t('Delete {size} of files', { size: sizeLabel(deleting) })
         }
         pending={remove.isPending}
         error={remove.error}
@@ -163,7 +171,7 @@ export function HomesPage(props: { search: HomesSearch; onSearch: (search: Homes
         {inUse !== undefined && (
           <p>
             <Link to="/admin/sessions/$id" params={{ id: inUse }}>
-              Open the session that uses it
+              {t('Open the session that uses it')}
             </Link>
           </p>
         )}
@@ -177,7 +185,7 @@ function HomeRow({ home, onDelete }: { home: StorageHome; onDelete: () => void }
     <tr>
       <td className={styles.shortCell}>
         {home.user_id === null ? (
-          <span className={styles.dim}>deleted account</span>
+          <span className={styles.dim}>{t('deleted account')}</span>
         ) : (
           <Link to="/admin/users/$id" params={{ id: home.user_id }} className={styles.nameLink}>
             {home.username}
@@ -186,7 +194,7 @@ function HomeRow({ home, onDelete }: { home: StorageHome; onDelete: () => void }
       </td>
       <td className={styles.shortCell} title={home.app_name ?? undefined}>
         {home.app_id === null ? (
-          <span className={styles.dim}>deleted app</span>
+          <span className={styles.dim}>{t('deleted app')}</span>
         ) : (
           <Link to="/admin/apps/$id" params={{ id: home.app_id }} className={styles.nameLink}>
             {home.app_name}
@@ -195,7 +203,7 @@ function HomeRow({ home, onDelete }: { home: StorageHome; onDelete: () => void }
       </td>
       <td className={styles.shortCell} title={home.ref}>
         {home.host_id === null ? (
-          <span className={styles.dim}>deleted host</span>
+          <span className={styles.dim}>{t('deleted host')}</span>
         ) : (
           <Link to="/admin/hosts/$id" params={{ id: home.host_id }} className={styles.nameLink}>
             {home.host_name}
@@ -211,8 +219,8 @@ function HomeRow({ home, onDelete }: { home: StorageHome; onDelete: () => void }
       </td>
       <td className={styles.rowActions}>
         {home.gc_after === null && (
-          <EndButton label={`Delete ${nameOf(home)}`} onClick={onDelete}>
-            Delete
+          <EndButton label={t('Delete {files}', { files: nameOf(home) })} onClick={onDelete}>
+            {t('Delete')}
           </EndButton>
         )}
       </td>
@@ -221,27 +229,32 @@ function HomeRow({ home, onDelete }: { home: StorageHome; onDelete: () => void }
 }
 
 function HomeChip({ home }: { home: StorageHome }) {
-  if (home.gc_after === null) return <StateChip tone="success">Kept</StateChip>;
+  if (home.gc_after === null) return <StateChip tone="success">{t('Kept')}</StateChip>;
   const dueMs = Date.parse(home.gc_after) + GRACE_MS;
-  if (dueMs <= clock.nowMs()) return <StateChip tone="warning">Deleted at its host’s next check</StateChip>;
+  if (dueMs <= clock.nowMs())
+    return <StateChip tone="warning">{t('Deleted at its host’s next check')}</StateChip>;
   return (
     <StateChip tone="warning">
-      Deleted <RelativeTime at={new Date(dueMs).toISOString()} />
+      {rich('Deleted {time}', { time: <RelativeTime key="time" at={new Date(dueMs).toISOString()} /> })}
     </StateChip>
   );
 }
 
 /** The files that are deleted with a home, and until when the deletion can be cancelled. */
 export function DeleteEffect({ home }: { home: StorageHome }) {
-  const size = home.bytes_used === 0 ? 'files of unknown size' : bytesLabel(home.bytes_used);
+  const size = home.bytes_used === 0 ? t('files of unknown size') : bytesLabel(home.bytes_used);
   return (
     <>
       <p>
-        {home.host_name ?? 'The host'} deletes {size} a day from now, for good. Nothing else of the person or
-        the app changes.
+        {t('{host} deletes {size} a day from now, for good. Nothing else of the person or the app changes.', {
+          host: home.host_name ?? t('The host'),
+          size,
+        })}
       </p>
       {home.user_id !== null && home.app_id !== null && (
-        <p>Until then a launch of the app by {home.username} keeps everything.</p>
+        <p>
+          {t('Until then a launch of the app by {user} keeps everything.', { user: home.username ?? '' })}
+        </p>
       )}
       <p className={styles.mono}>{home.ref}</p>
     </>
@@ -250,9 +263,12 @@ export function DeleteEffect({ home }: { home: StorageHome }) {
 
 /** "alice’s files of SuperTux on rack-1". */
 function nameOf(home: StorageHome): string {
-  const app = home.app_name ?? 'a deleted app';
-  return `${home.username ?? 'a deleted account'}’s files of ${app} on ${home.host_name ?? 'a deleted host'}`;
+  return t('{user}’s files of {app} on {host}', {
+    user: home.username ?? t('a deleted account'),
+    app: home.app_name ?? t('a deleted app'),
+    host: home.host_name ?? t('a deleted host'),
+  });
 }
 
 const sizeLabel = ({ bytes_used }: StorageHome): string =>
-  bytes_used === 0 ? 'unknown' : bytesLabel(bytes_used);
+  bytes_used === 0 ? t('unknown') : bytesLabel(bytes_used);
