@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../api/client.ts';
 import { Problem } from '../../components/problem.tsx';
+import { t } from '../../i18n/translate.ts';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import styles from './diagnosis.module.css';
 import { timeLabel } from './time-labels.ts';
@@ -36,14 +37,14 @@ export function Annotate({ sessionId, atMs }: { sessionId: string; atMs: number 
         }}
       >
         <TextInput
-          label={`Note at ${timeLabel(atMs)}`}
-          placeholder="What you saw or were told"
+          label={t('Note at {time}', { time: timeLabel(atMs) })}
+          placeholder={t('What you saw or were told')}
           value={label}
           maxLength={500}
           onChange={(event) => setLabel(event.currentTarget.value)}
         />
         <Button type="submit" disabled={text === ''} loading={add.isPending}>
-          Add note
+          {t('Add note')}
         </Button>
       </form>
       {add.isError && <Problem error={add.error} />}

@@ -1,4 +1,5 @@
 /** Series of a session as lines of charts on one time axis. Pure. */
+import { msg } from '../../i18n/translate.ts';
 
 /** Milliseconds since 1970; both ends are included. */
 export interface Span {
@@ -35,57 +36,57 @@ export interface Chart {
 /** The charts, in the order of the stream from the host to the person. */
 export const CHARTS: readonly Chart[] = [
   {
-    label: 'Frames',
+    label: msg('Frames'),
     unit: 'fps',
     digits: 0,
     lines: [
-      { name: 'encoder.fps', label: 'encoder' },
-      { name: 'client.fps', label: 'viewer' },
+      { name: 'encoder.fps', label: msg('encoder') },
+      { name: 'client.fps', label: msg('viewer') },
     ],
     bound: { name: 'encoder.fps', estimator: 'p10' },
   },
   {
-    label: 'Encoding, 95th percentile',
+    label: msg('Encoding, 95th percentile'),
     unit: 'ms',
     digits: 1,
-    lines: [{ name: 'encoder.encode_ms_p95', label: 'encoder' }],
+    lines: [{ name: 'encoder.encode_ms_p95', label: msg('encoder') }],
     bound: { name: 'encoder.encode_ms_p95', estimator: 'p95' },
   },
   {
-    label: 'Bitrate',
+    label: msg('Bitrate'),
     unit: 'Mbit/s',
     digits: 1,
     lines: [
-      { name: 'encoder.bitrate_kbps', label: 'encoder' },
-      { name: 'abr.setpoint_kbps', label: 'target' },
+      { name: 'encoder.bitrate_kbps', label: msg('encoder') },
+      { name: 'abr.setpoint_kbps', label: msg('target') },
     ],
   },
   {
-    label: 'Round trip',
+    label: msg('Round trip'),
     unit: 'ms',
     digits: 0,
-    lines: [{ name: 'transport.rtt_ms', label: 'network' }],
+    lines: [{ name: 'transport.rtt_ms', label: msg('network') }],
     bound: { name: 'transport.rtt_ms', estimator: 'p95' },
   },
   {
-    label: 'Lost packets',
-    unit: 'a second',
+    label: msg('Lost packets'),
+    unit: msg('a second'),
     digits: 0,
-    lines: [{ name: 'transport.packets_lost', label: 'network', counts: true }],
+    lines: [{ name: 'transport.packets_lost', label: msg('network'), counts: true }],
   },
   {
-    label: 'Unevenness of frames',
+    label: msg('Unevenness of frames'),
     unit: 'ms',
     digits: 1,
-    lines: [{ name: 'client.present_interval_sd_ms', label: 'viewer' }],
+    lines: [{ name: 'client.present_interval_sd_ms', label: msg('viewer') }],
     bound: { name: 'client.present_interval_sd_ms', estimator: 'max' },
   },
   {
-    label: 'Click to picture',
+    label: msg('Click to picture'),
     unit: 'ms',
     digits: 0,
     // Clicks are rare, so the points are not joined by lines.
-    lines: [{ name: 'client.click_to_photon_ms', label: 'viewer', dots: true }],
+    lines: [{ name: 'client.click_to_photon_ms', label: msg('viewer'), dots: true }],
   },
 ];
 

@@ -3,41 +3,42 @@ import type { Trace } from '@footlight/protocol/rest';
 import type { AgentEventType, BrowserEventType } from '@footlight/protocol/telemetry';
 import type { Tone } from '../../components/state-chip.tsx';
 import { bytesLabel } from '../../i18n/bytes-labels.ts';
+import { msg, t } from '../../i18n/translate.ts';
 import { toldText } from '../frame/told-text.ts';
 
 export type TraceEvent = Trace['events'][number];
 type Payload = TraceEvent['payload'];
 
 const WORDS: Readonly<Record<AgentEventType | BrowserEventType, string>> = {
-  'session.effective_media': 'Settings of the stream',
-  'caps.negotiated': 'Picture format negotiated',
-  'sdp.answer_applied': 'Answer of the viewer applied',
-  'encoder.stall': 'Encoder stalled',
-  'host.xid': 'Xid error of the GPU driver',
-  'host.gpu_fault': 'Fault of the GPU',
-  'diag.pipeline_dot': 'Capture: pipeline',
-  'diag.encoder_props': 'Capture: encoder',
-  'diag.burst_stats': 'Capture: frame by frame',
-  'diag.log_tail': 'Capture: log',
-  'session.recording': 'Recording',
-  'webrtc.state_changed': 'Connection',
-  'webrtc.remote_description_failed': 'Answer of the viewer failed',
-  'transport.peer_disconnected': 'Viewer disconnected',
-  'abr.retarget': 'Bitrate changed',
-  'encoder.drop_detected': 'Encoder dropped frames',
-  'pipeline.source_swapped': 'Another app',
-  'app.launch_state': 'State of the app',
-  'app.exited': 'App exited',
-  'display.name_taken': 'App tried to access the displays of other apps',
-  'audio.degraded': 'Sound degraded',
-  'agent.link_restored': 'Host reconnected',
-  'agent.event_oversize': 'Event was too large',
-  'operator.annotation': 'Note',
-  'playout.changed': 'Playout delay changed',
-  'client.freeze_detected': 'Picture froze',
-  'client.visibility_changed': 'Page hidden or shown',
-  'client.first_frame': 'First picture',
-  'bench.window': 'Bench',
+  'session.effective_media': msg('Settings of the stream'),
+  'caps.negotiated': msg('Picture format negotiated'),
+  'sdp.answer_applied': msg('Answer of the viewer applied'),
+  'encoder.stall': msg('Encoder stalled'),
+  'host.xid': msg('Xid error of the GPU driver'),
+  'host.gpu_fault': msg('Fault of the GPU'),
+  'diag.pipeline_dot': msg('Capture: pipeline'),
+  'diag.encoder_props': msg('Capture: encoder'),
+  'diag.burst_stats': msg('Capture: frame by frame'),
+  'diag.log_tail': msg('Capture: log'),
+  'session.recording': msg('Recording'),
+  'webrtc.state_changed': msg('Connection'),
+  'webrtc.remote_description_failed': msg('Answer of the viewer failed'),
+  'transport.peer_disconnected': msg('Viewer disconnected'),
+  'abr.retarget': msg('Bitrate changed'),
+  'encoder.drop_detected': msg('Encoder dropped frames'),
+  'pipeline.source_swapped': msg('Another app'),
+  'app.launch_state': msg('State of the app'),
+  'app.exited': msg('App exited'),
+  'display.name_taken': msg('App tried to access the displays of other apps'),
+  'audio.degraded': msg('Sound degraded'),
+  'agent.link_restored': msg('Host reconnected'),
+  'agent.event_oversize': msg('Event was too large'),
+  'operator.annotation': msg('Note'),
+  'playout.changed': msg('Playout delay changed'),
+  'client.freeze_detected': msg('Picture froze'),
+  'client.visibility_changed': msg('Page hidden or shown'),
+  'client.first_frame': msg('First picture'),
+  'bench.window': msg('Bench'),
 };
 
 const TONES: Readonly<Record<string, Tone>> = {
@@ -59,10 +60,10 @@ const MAX_DETAIL = 160;
 
 /** A newer agent may report types without a label in this page; such a type is shown unchanged. */
 export const eventLabel = ({ type, payload }: TraceEvent): string => {
-  if (type === 'encoder.stall' && payload.phase === 'recovered') return 'Encoder recovered';
+  if (type === 'encoder.stall' && payload.phase === 'recovered') return t('Encoder recovered');
   if (type === 'client.visibility_changed' && typeof payload.hidden === 'boolean')
-    return payload.hidden ? 'Page hidden' : 'Page shown';
-  return Object.hasOwn(WORDS, type) ? WORDS[type as AgentEventType] : type;
+    return payload.hidden ? t('Page hidden') : t('Page shown');
+  return Object.hasOwn(WORDS, type) ? t(WORDS[type as AgentEventType]) : type;
 };
 
 /** Severity of an event. */
@@ -86,18 +87,20 @@ const DETAILS: Readonly<Record<string, (payload: Payload) => string>> = {
   'client.first_frame': ({ since_launch_ms, since_load_ms, width, height, flat }) =>
     [
       since_launch_ms === undefined
-        ? `${rounded(since_load_ms)} ms after the page was loaded`
-        : `${rounded(since_launch_ms)} ms after the launch`,
+        ? t('{ms} ms after the page was loaded', { ms: rounded(since_load_ms) })
+        : t('{ms} ms after the launch', { ms: rounded(since_launch_ms) }),
       `${toldText(width)} × ${toldText(height)}`,
-      ...(flat === true ? ['of one colour'] : []),
+      ...(flat === true ? [t('of one colour')] : []),
     ].join(', '),
   'client.freeze_detected': ({ gap_ms }) =>
-    typeof gap_ms === 'number' ? `for ${Math.round(gap_ms)} ms` : '',
+    typeof gap_ms === 'number' ? t('for {ms} ms', { ms: Math.round(gap_ms) }) : '',
   'client.visibility_changed': () => '',
   'encoder.stall': ({ phase, reason, since_ms, stalled_ms }) =>
     [
       toldText(reason).replaceAll('_', ' '),
-      phase === 'recovered' ? `after ${toldText(stalled_ms)} ms` : `for ${toldText(since_ms)} ms already`,
+      phase === 'recovered'
+        ? t('after {ms} ms', { ms: toldText(stalled_ms) })
+        : t('for {ms} ms already', { ms: toldText(since_ms) }),
     ].join(', '),
   'session.recording': ({ state, duration_ms, bytes, error }) =>
     state === 'ready' && typeof duration_ms === 'number' && typeof bytes === 'number'

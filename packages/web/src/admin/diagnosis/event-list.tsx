@@ -3,6 +3,7 @@ import { IconHistory } from '@tabler/icons-react';
 import { useState } from 'react';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
+import { msg, t } from '../../i18n/translate.ts';
 import pages from '../frame/admin-pages.module.css';
 import { type Column, DataTable } from '../frame/lists/data-table.tsx';
 import styles from './diagnosis.module.css';
@@ -12,10 +13,10 @@ import { exactTimeLabel, timeLabel } from './time-labels.ts';
 /** Rows before "Show more"; the service reads at most 1,000 events. */
 const FIRST_ROWS = 50;
 const COLUMNS: readonly Column[] = [
-  { label: 'Time' },
-  { label: 'Event' },
-  { label: 'Detail' },
-  { label: 'Seen by' },
+  { label: msg('Time') },
+  { label: msg('Event') },
+  { label: msg('Detail') },
+  { label: msg('Seen by') },
 ];
 
 /** Events of a window, newest first. A click on a time moves the cursor of the charts to this time. */
@@ -24,14 +25,17 @@ export function EventList(props: { events: readonly TraceEvent[]; onCursor: (ms:
   const [rows, setRows] = useState(FIRST_ROWS);
   if (events.length === 0) {
     return (
-      <EmptyState icon={IconHistory} title="Nothing happened in this window">
-        Changes of the connection, freezes, stalls and notes are listed here.
+      <EmptyState icon={IconHistory} title={t('Nothing happened in this window')}>
+        {t('Changes of the connection, freezes, stalls and notes are listed here.')}
       </EmptyState>
     );
   }
   return (
     <>
-      <DataTable label="Events" columns={COLUMNS}>
+      <DataTable
+        label={t('Events')}
+        columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+      >
         {keyed(events)
           .reverse()
           .slice(0, rows)
@@ -42,7 +46,7 @@ export function EventList(props: { events: readonly TraceEvent[]; onCursor: (ms:
                   type="button"
                   className={pages.nameLink}
                   title={exactTimeLabel(event.ts_unix_ms)}
-                  aria-label={`Show the values at ${timeLabel(event.ts_unix_ms)}`}
+                  aria-label={t('Show the values at {time}', { time: timeLabel(event.ts_unix_ms) })}
                   onClick={() => onCursor(event.ts_unix_ms)}
                 >
                   {timeLabel(event.ts_unix_ms)}
@@ -54,17 +58,17 @@ export function EventList(props: { events: readonly TraceEvent[]; onCursor: (ms:
               <td className={`${pages.wrapCell} ${styles.detail}`}>{detailLabel(event)}</td>
               <td className={pages.dim}>
                 {event.type === 'operator.annotation'
-                  ? 'administrator'
+                  ? t('administrator')
                   : event.source === 'agent'
-                    ? 'host'
-                    : 'viewer'}
+                    ? t('host')
+                    : t('viewer')}
               </td>
             </tr>
           ))}
       </DataTable>
       {rows < events.length && (
         <Button className={pages.more ?? ''} onClick={() => setRows(rows + FIRST_ROWS)}>
-          Show more
+          {t('Show more')}
         </Button>
       )}
     </>

@@ -2,6 +2,7 @@ import type { SessionVerdict } from '@footlight/protocol/rest';
 import { IconChartLine } from '@tabler/icons-react';
 import type { PointerEvent } from 'react';
 import { EmptyState } from '../../components/empty-state.tsx';
+import { rich, t } from '../../i18n/translate.ts';
 import pages from '../frame/admin-pages.module.css';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { DataTable } from '../frame/lists/data-table.tsx';
@@ -48,9 +49,10 @@ export function SeriesCharts(props: {
   const drawn = CHARTS.filter(({ lines }) => lines.some(({ name }) => (series[name]?.length ?? 0) > 0));
   if (drawn.length === 0) {
     return (
-      <EmptyState icon={IconChartLine} title="Nothing was measured in this window">
-        The host and the viewer’s browser send samples while somebody watches the session. Samples of an ended
-        session are kept for a day.
+      <EmptyState icon={IconChartLine} title={t('Nothing was measured in this window')}>
+        {t(
+          'The host and the viewer’s browser send samples while somebody watches the session. Samples of an ended session are kept for a day.',
+        )}
       </EmptyState>
     );
   }
@@ -63,7 +65,7 @@ export function SeriesCharts(props: {
   return (
     <div className={styles.charts}>
       <div className={styles.lane}>
-        <span className={styles.laneName}>Events</span>
+        <span className={styles.laneName}>{t('Events')}</span>
         <Plot onPointer={follow} window={window} cursorMs={cursorMs} hidden={hidden} low>
           {keyed(events).map(({ key, event }) => (
             <path
@@ -91,12 +93,18 @@ export function SeriesCharts(props: {
       ))}
       <div className={styles.axis}>
         <p className={styles.cursor}>
-          Values at <b className="tabular">{timeLabel(cursorMs)}</b>
+          {rich('Values at {time}', {
+            time: (
+              <b key="time" className="tabular">
+                {timeLabel(cursorMs)}
+              </b>
+            ),
+          })}
         </p>
         <div className={styles.axisPlot}>
           <input
             type="range"
-            aria-label="Time in the window"
+            aria-label={t('Time in the window')}
             aria-valuetext={timeLabel(cursorMs)}
             min={window.from_ms}
             max={window.to_ms}
@@ -112,8 +120,8 @@ export function SeriesCharts(props: {
           </div>
         </div>
       </div>
-      {hidden.length > 0 && <p className={styles.legend}>Shaded: the page was hidden.</p>}
-      <Disclosure label="The same as a table">
+      {hidden.length > 0 && <p className={styles.legend}>{t('Shaded: the page was hidden.')}</p>}
+      <Disclosure label={t('The same as a table')}>
         <ValueTable window={window} series={series} drawn={drawn} />
       </Disclosure>
     </div>
@@ -143,13 +151,13 @@ function OneChart(props: {
   return (
     <figure className={styles.chart}>
       <figcaption>
-        <span className={styles.chartName}>{chart.label}</span>
+        <span className={styles.chartName}>{t(chart.label)}</span>
         {lines.map(
           ({ line, points }, n) =>
             points.length > 0 && (
               <span key={line.name} className={styles.value}>
                 <i className={styles.key} data-line={n} aria-hidden="true" />
-                <span className={styles.valueName}>{line.label}</span>
+                <span className={styles.valueName}>{t(line.label)}</span>
                 <b>{valueLabel(valueAt(line, points, cursorMs), chart)}</b>
               </span>
             ),
@@ -160,7 +168,7 @@ function OneChart(props: {
         window={window}
         cursorMs={cursorMs}
         hidden={props.hidden}
-        top={`${top} ${chart.unit}`}
+        top={`${top} ${t(chart.unit)}`}
       >
         {bound !== undefined && (
           <path
@@ -238,11 +246,11 @@ function ValueTable(props: { window: Span; series: SeriesByName; drawn: readonly
   );
   return (
     <DataTable
-      label="Means over the window"
+      label={t('Means over the window')}
       columns={[
-        { label: 'From' },
+        { label: t('From') },
         ...columns.map(({ chart, line }) => ({
-          label: `${chart.label}${chart.lines.length > 1 ? `, ${line.label}` : ''}`,
+          label: `${t(chart.label)}${chart.lines.length > 1 ? `, ${t(line.label)}` : ''}`,
           kind: 'number' as const,
         })),
       ]}
@@ -267,4 +275,4 @@ function ValueTable(props: { window: Span; series: SeriesByName; drawn: readonly
 }
 
 const valueLabel = (value: number | undefined, { digits, unit }: Chart): string =>
-  value === undefined ? '–' : `${value.toFixed(digits)} ${unit}`;
+  value === undefined ? '–' : `${value.toFixed(digits)} ${t(unit)}`;

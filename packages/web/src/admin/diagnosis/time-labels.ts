@@ -1,12 +1,26 @@
-const time = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
-const exact = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+import { localeTag, t } from '../../i18n/translate.ts';
+
+/** Formats of the current language, made at the first use. */
+let formats: ReturnType<typeof makeFormats> | null = null;
 
 /** "14:03:05", in the browser's time zone. @param ms since 1970; a host may send any number */
-export const timeLabel = (ms: number): string => labelOf(time, ms);
+export const timeLabel = (ms: number): string => labelOf('time', ms);
 
 /** The time with its date. @param ms since 1970 */
-export const exactTimeLabel = (ms: number): string => labelOf(exact, ms);
+export const exactTimeLabel = (ms: number): string => labelOf('exact', ms);
 
 /** Formats a time. A number outside the range of dates would throw and crash the page. */
-const labelOf = (format: Intl.DateTimeFormat, ms: number): string =>
-  Number.isNaN(new Date(ms).getTime()) ? 'no time' : format.format(ms);
+function labelOf(format: 'time' | 'exact', ms: number): string {
+  if (Number.isNaN(new Date(ms).getTime())) return t('no time');
+  if (formats?.tag !== localeTag()) formats = makeFormats();
+  return formats[format].format(ms);
+}
+
+function makeFormats() {
+  const tag = localeTag();
+  return {
+    tag,
+    time: new Intl.DateTimeFormat(tag, { timeStyle: 'medium' }),
+    exact: new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeStyle: 'medium' }),
+  };
+}

@@ -1,6 +1,7 @@
 /** Verdicts and their conditions for administrators. Pure. Source: docs/troubleshooting.md, "Verdicts". */
 import type { Falsifier, SessionVerdict, VerdictName } from '@footlight/protocol/rest';
 import type { Tone } from '../../components/state-chip.tsx';
+import { msg, t } from '../../i18n/translate.ts';
 
 type JudgedVerdict = Pick<SessionVerdict, 'verdict' | 'falsifiers'>;
 
@@ -31,46 +32,51 @@ export interface VerdictText {
 const TEXTS: Readonly<Record<VerdictName, VerdictText>> = {
   likely_network_congestion: {
     tone: 'warning',
-    title: 'Probably the network',
-    remedy:
+    title: msg('Probably the network'),
+    remedy: msg(
       'A wired or closer connection, a profile with a lower bitrate, less other traffic on the path, or rate control.',
+    ),
   },
   likely_encoder_saturation: {
     tone: 'warning',
-    title: 'Probably the encoder',
-    remedy:
+    title: msg('Probably the encoder'),
+    remedy: msg(
       'Fewer sessions on this GPU, a smaller size or frame rate, a GPU encoder instead of software, or rate control that also reduces size and frame rate.',
+    ),
   },
   likely_client_presentation_limit: {
     tone: 'warning',
-    title: 'Probably the viewer’s device',
-    remedy:
+    title: msg('Probably the viewer’s device'),
+    remedy: msg(
       'Close other programs and tabs there, decode in hardware, or choose another codec or a frame rate that divides the refresh rate of the display.',
+    ),
   },
   indeterminate_client_hidden: {
     tone: 'info',
-    title: 'The page was hidden',
-    remedy: 'Choose a window in which the page was visible.',
+    title: msg('The page was hidden'),
+    remedy: msg('Choose a window in which the page was visible.'),
   },
   nominal: {
     tone: 'success',
-    title: 'Nothing limited it',
-    remedy: 'If the person still complains, choose a window around the moment when it happened.',
+    title: msg('Nothing limited it'),
+    remedy: msg('If the person still complains, choose a window around the moment when it happened.'),
   },
   unknown: {
     tone: 'neutral',
-    title: 'Too little is known',
-    remedy:
+    title: msg('Too little is known'),
+    remedy: msg(
       'Choose a window in which the session ran and was watched. Samples are kept for a day after the end.',
+    ),
   },
 };
 
 /** No rule matched, but a measured value is outside its bound. */
 const NO_SINGLE_LIMIT: VerdictText = {
   tone: 'info',
-  title: 'No single limit found',
-  remedy:
+  title: msg('No single limit found'),
+  remedy: msg(
     'A limit is named only if all its conditions are true together, for example slow encoding and a low frame rate. The conditions that are not true show where to look.',
+  ),
 };
 
 /** A newer service may send verdicts without a label in this page; such a verdict is shown unchanged. */
@@ -79,7 +85,8 @@ export function verdictLabel({ verdict, falsifiers }: JudgedVerdict): VerdictTex
     return { tone: 'info', title: verdict.replaceAll('_', ' '), remedy: '' };
   const isMixed =
     verdict === 'nominal' && falsifiers.some((each) => conditionResult(each).tone === 'warning');
-  return isMixed ? NO_SINGLE_LIMIT : TEXTS[verdict as VerdictName];
+  const { tone, title, remedy } = isMixed ? NO_SINGLE_LIMIT : TEXTS[verdict as VerdictName];
+  return { tone, title: t(title), remedy: t(remedy) };
 }
 
 /**
@@ -87,11 +94,11 @@ export function verdictLabel({ verdict, falsifiers }: JudgedVerdict): VerdictTex
  * nor fails.
  */
 export function conditionResult({ holds, value, note }: Falsifier): { tone: Tone; label: string } {
-  if (holds) return { tone: 'success', label: 'Holds' };
-  if (note === NOT_ASSESSABLE) return { tone: 'neutral', label: 'Not assessed' };
+  if (holds) return { tone: 'success', label: t('Holds') };
+  if (note === NOT_ASSESSABLE) return { tone: 'neutral', label: t('Not assessed') };
   return value === null
-    ? { tone: 'neutral', label: 'Not measured' }
-    : { tone: 'warning', label: 'Does not hold' };
+    ? { tone: 'neutral', label: t('Not measured') }
+    : { tone: 'warning', label: t('Does not hold') };
 }
 
 /** Whether the rule of the verdict tests the condition; the other conditions are only shown for comparison. */
@@ -99,67 +106,74 @@ export const decides = (verdict: string, { name, estimator }: Falsifier): boolea
   Object.hasOwn(DECIDING, verdict) && DECIDING[verdict]?.includes(`${name} ${estimator}`) === true;
 
 export const TIER_LABELS: Readonly<Record<SessionVerdict['evidence_tier'], string>> = {
-  full: 'host and viewer, on one clock',
-  host_only: 'the host; the viewer is missing or its clock was not compared',
-  client_only: 'the viewer alone',
-  insufficient: 'too few samples of both',
+  full: msg('host and viewer, on one clock'),
+  host_only: msg('the host; the viewer is missing or its clock was not compared'),
+  client_only: msg('the viewer alone'),
+  insufficient: msg('too few samples of both'),
 };
 
 const SERIES: Readonly<Record<string, string>> = {
-  'transport.packets_lost': 'Lost packets',
-  'transport.rtt_ms': 'Round trip',
-  'encoder.encode_ms_p95': 'Encoding of a frame',
-  'encoder.fps': 'Frames of the host',
-  'client.present_interval_sd_ms': 'Unevenness of frames',
-  'client.is_hidden': 'Page hidden',
-  'client.present_long_frames': 'Long frames in a second',
-  'client.present_beat_fraction': 'Share of doubled frames',
+  'transport.packets_lost': msg('Lost packets'),
+  'transport.rtt_ms': msg('Round trip'),
+  'encoder.encode_ms_p95': msg('Encoding of a frame'),
+  'encoder.fps': msg('Frames of the host'),
+  'client.present_interval_sd_ms': msg('Unevenness of frames'),
+  'client.is_hidden': msg('Page hidden'),
+  'client.present_long_frames': msg('Long frames in a second'),
+  'client.present_beat_fraction': msg('Share of doubled frames'),
 };
 const ESTIMATORS: Readonly<Record<Falsifier['estimator'], string>> = {
-  p10: 'lowest tenth',
-  p95: '95th percentile',
-  max: 'largest',
-  delta: 'in the window',
-  mean: 'mean',
-  any: 'at any time',
-  count_ge_threshold: 'seconds at or over the limit',
+  p10: msg('lowest tenth'),
+  p95: msg('95th percentile'),
+  max: msg('largest'),
+  delta: msg('in the window'),
+  mean: msg('mean'),
+  any: msg('at any time'),
+  count_ge_threshold: msg('seconds at or over the limit'),
 };
 
 /** "Round trip, 95th percentile" */
 export const conditionLabel = ({ name, estimator }: Falsifier): string =>
-  `${SERIES[name] ?? name}, ${ESTIMATORS[estimator] ?? estimator}`;
+  `${t(SERIES[name] ?? name)}, ${t(ESTIMATORS[estimator] ?? estimator)}`;
 
 /** A value in its unit; null: not measured. */
 export function figureLabel(value: number | null, unit: Falsifier['unit']): string {
-  if (value === null) return 'not measured';
-  if (unit === 'bool') return value === 0 ? 'no' : 'yes';
+  if (value === null) return t('not measured');
+  if (unit === 'bool') return value === 0 ? t('no') : t('yes');
   const rounded = String(Math.round(value * 100) / 100);
   return unit === 'ms' || unit === 'fps' ? `${rounded} ${unit}` : rounded;
 }
 
 const OPERATORS: Readonly<Record<Falsifier['op'], string>> = {
-  '>=': 'at least',
-  '<=': 'at most',
-  '>': 'more than',
-  '<': 'less than',
+  '>=': msg('at least'),
+  '<=': msg('at most'),
+  '>': msg('more than'),
+  '<': msg('less than'),
   '==': '',
 };
 
 /** "more than 5", "at least 16 ms" */
 export const boundLabel = ({ op, threshold, unit }: Falsifier): string =>
-  `${OPERATORS[op] ?? op} ${figureLabel(threshold, unit)}`.trim();
+  `${t(OPERATORS[op] ?? op)} ${figureLabel(threshold, unit)}`.trim();
 
 /** The measured difference between the clocks of host and viewer. */
 export function clockLabel(clock: SessionVerdict['clock']): string {
   const { offset_ms, uncertainty_ms, age_ms } = clock;
   if (clock.quality === 'unmeasured' || offset_ms === undefined)
-    return 'not compared; the times of the viewer are as its browser reported them';
+    return t('not compared; the times of the viewer are as its browser reported them');
   const off = Math.round(Math.abs(offset_ms));
+  const time = off < 1000 ? `${off} ms` : `${Math.round(off / 100) / 10} s`;
   const relation =
     off === 0
-      ? 'in step'
-      : `the viewer ${off < 1000 ? `${off} ms` : `${Math.round(off / 100) / 10} s`} ${offset_ms < 0 ? 'ahead' : 'behind'}`;
-  const age =
-    age_ms === undefined ? '' : `, compared ${Math.round(age_ms / 1000)} s before the end of the window`;
-  return `${relation}, ±${Math.round((uncertainty_ms ?? 0) * 10) / 10} ms${age}`;
+      ? t('in step')
+      : offset_ms < 0
+        ? t('the viewer {time} ahead', { time })
+        : t('the viewer {time} behind', { time });
+  const ms = Math.round((uncertainty_ms ?? 0) * 10) / 10;
+  if (age_ms === undefined) return `${relation}, ±${ms} ms`;
+  return t('{relation}, ±{ms} ms, compared {age} s before the end of the window', {
+    relation,
+    ms,
+    age: Math.round(age_ms / 1000),
+  });
 }

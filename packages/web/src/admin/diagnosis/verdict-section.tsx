@@ -1,8 +1,8 @@
 import type { SessionVerdict } from '@footlight/protocol/rest';
 import { StateChip } from '../../components/state-chip.tsx';
+import { localeTag, msg, plural, t } from '../../i18n/translate.ts';
 import pages from '../frame/admin-pages.module.css';
 import { type Column, DataTable } from '../frame/lists/data-table.tsx';
-import { countLabel } from '../frame/quantity-labels.ts';
 import styles from './diagnosis.module.css';
 import {
   boundLabel,
@@ -16,13 +16,13 @@ import {
 } from './verdict-labels.ts';
 
 const COLUMNS: readonly Column[] = [
-  { label: 'Condition' },
-  { label: 'Result' },
-  { label: 'Role' },
-  { label: 'Measured', kind: 'number' },
-  { label: 'Bound', kind: 'number' },
-  { label: 'Samples', kind: 'number' },
-  { label: 'Remark' },
+  { label: msg('Condition') },
+  { label: msg('Result') },
+  { label: msg('Role') },
+  { label: msg('Measured'), kind: 'number' },
+  { label: msg('Bound'), kind: 'number' },
+  { label: msg('Samples'), kind: 'number' },
+  { label: msg('Remark') },
 ];
 
 /**
@@ -40,24 +40,31 @@ export function VerdictSection({ verdict }: { verdict: SessionVerdict }) {
         <p className={styles.reason}>{verdict.reason}</p>
         {label.remedy !== '' && <p className={styles.remedy}>{label.remedy}</p>}
         <dl className={pages.facts}>
-          <dt>Judged from</dt>
+          <dt>{t('Judged from')}</dt>
           <dd className="tabular">
-            {TIER_LABELS[verdict.evidence_tier]} ({countLabel(n_host, 'sample')} of the host, {n_client} of
-            the viewer)
+            {plural(
+              n_host,
+              '{tier} ({n} sample of the host, {viewer} of the viewer)',
+              '{tier} ({n} samples of the host, {viewer} of the viewer)',
+              { tier: t(TIER_LABELS[verdict.evidence_tier]), viewer: n_client.toLocaleString(localeTag()) },
+            )}
           </dd>
-          <dt>Clocks</dt>
+          <dt>{t('Clocks')}</dt>
           <dd className="tabular">{clockLabel(verdict.clock)}</dd>
         </dl>
       </div>
       {verdict.falsifiers.length > 0 && (
-        <DataTable label="Conditions of the verdict" columns={COLUMNS}>
+        <DataTable
+          label={t('Conditions of the verdict')}
+          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+        >
           {verdict.falsifiers.map((each) => (
             <tr key={`${each.name} ${each.estimator}`}>
               <td className={styles.conditions}>{conditionLabel(each)}</td>
               <td>
                 <StateChip tone={conditionResult(each).tone}>{conditionResult(each).label}</StateChip>
               </td>
-              <td>{decides(verdict.verdict, each) ? 'Decides' : 'For comparison'}</td>
+              <td>{decides(verdict.verdict, each) ? t('Decides') : t('For comparison')}</td>
               <td className={pages.number}>{figureLabel(each.value, each.unit)}</td>
               <td className={pages.number}>{boundLabel(each)}</td>
               <td className={pages.number}>{each.n}</td>

@@ -1,6 +1,7 @@
 import { ActionIcon, Button, TextInput } from '@mantine/core';
 import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
+import { t } from '../../i18n/translate.ts';
 import { type DiagnosisSearch, WINDOW_MINUTES } from '../../search/diagnosis-search.ts';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
 import styles from './diagnosis.module.css';
@@ -45,16 +46,16 @@ export function WindowControls(props: {
         }}
       >
         <TextInput
-          label="Moment"
+          label={t('Moment')}
           type="datetime-local"
           step={1}
           value={field}
           onChange={(event) => setField(event.currentTarget.value)}
         />
-        <Button type="submit">Show</Button>
+        <Button type="submit">{t('Show')}</Button>
       </form>
       <SegmentedChoice
-        label="Length of the window"
+        label={t('Length of the window')}
         value={String(search.minutes ?? USUAL_MINUTES)}
         options={LENGTHS}
         onChange={(value) => {
@@ -64,22 +65,26 @@ export function WindowControls(props: {
         }}
       />
       <div className={styles.steps}>
-        <ActionIcon size={36} aria-label="One window earlier" onClick={() => step(-1)}>
+        <ActionIcon size={36} aria-label={t('One window earlier')} onClick={() => step(-1)}>
           <IconChevronLeft size={20} />
         </ActionIcon>
-        <ActionIcon size={36} aria-label="One window later" onClick={() => step(1)}>
+        <ActionIcon size={36} aria-label={t('One window later')} onClick={() => step(1)}>
           <IconChevronRight size={20} />
         </ActionIcon>
         {search.at !== undefined && (
           <Button variant="subtle" onClick={() => goTo(undefined)}>
-            {live ? 'Follow the newest' : 'Go to the end'}
+            {live ? t('Follow the newest') : t('Go to the end')}
           </Button>
         )}
       </div>
       {shown !== undefined && (
         <p className={styles.shown}>
-          {exactTimeLabel(shown.from_ms)} to {timeLabel(shown.to_ms)}
-          {live && search.at === undefined ? ', refreshed every 5 s' : ''}
+          {live && search.at === undefined
+            ? t('{from} to {to}, refreshed every 5 s', {
+                from: exactTimeLabel(shown.from_ms),
+                to: timeLabel(shown.to_ms),
+              })
+            : t('{from} to {to}', { from: exactTimeLabel(shown.from_ms), to: timeLabel(shown.to_ms) })}
         </p>
       )}
     </div>

@@ -3,6 +3,7 @@ import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
 import { send } from '../../../api/client.ts';
 import { errorText } from '../../../api/error-text.ts';
+import { t } from '../../../i18n/translate.ts';
 import { fileNameOf, saveFile } from '../save-file.ts';
 
 /** Saves all data of a session in a time window as one file. @param props.window undefined while loading */
@@ -30,7 +31,7 @@ export function BundleButton(props: {
   });
   return (
     <Button disabled={window === undefined} loading={save.isPending} onClick={() => save.mutate()}>
-      Download bundle
+      {t('Download bundle')}
     </Button>
   );
 }

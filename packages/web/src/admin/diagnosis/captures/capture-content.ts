@@ -1,32 +1,42 @@
 import type { Capture } from '@footlight/protocol/rest';
+import { msg, t } from '../../../i18n/translate.ts';
 
-/** Kinds of captures in the order in which they are offered, with a description. */
+/** Kinds of captures in the order in which they are offered, with the text of their button and a description. */
 export const CAPTURE_KINDS = [
   {
     kind: 'burst_stats',
-    label: 'Frame by frame',
-    tells: 'Shows whether single frames are late although samples of 5 s look good. Takes 5 s.',
+    label: msg('Frame by frame'),
+    action: msg('Capture frame by frame'),
+    tells: msg('Shows whether single frames are late although samples of 5 s look good. Takes 5 s.'),
     extension: 'json',
   },
   {
     kind: 'encoder_props',
-    label: 'Encoder',
-    tells: 'The actual settings of the encoder.',
+    label: msg('Encoder'),
+    action: msg('Capture encoder'),
+    tells: msg('The actual settings of the encoder.'),
     extension: 'json',
   },
   {
     kind: 'pipeline_dot',
-    label: 'Pipeline',
-    tells: 'The elements that process the picture, with state and format.',
+    label: msg('Pipeline'),
+    action: msg('Capture pipeline'),
+    tells: msg('The elements that process the picture, with state and format.'),
     extension: 'dot',
   },
-  { kind: 'log_tail', label: 'Log', tells: 'The last output of the app and the agent.', extension: 'txt' },
+  {
+    kind: 'log_tail',
+    label: msg('Log'),
+    action: msg('Capture log'),
+    tells: msg('The last output of the app and the agent.'),
+    extension: 'txt',
+  },
 ] as const;
 export type CaptureKind = (typeof CAPTURE_KINDS)[number]['kind'];
 
 /** A newer service may have kinds without a label in this page; such a kind is shown unchanged. */
 export const kindLabel = (kind: string): string =>
-  CAPTURE_KINDS.find((each) => each.kind === kind)?.label ?? kind;
+  t(CAPTURE_KINDS.find((each) => each.kind === kind)?.label ?? kind);
 
 /** Name for a capture's file. */
 export function captureFileName({ kind, capture_id }: Pick<Capture, 'kind' | 'capture_id'>): string {

@@ -7,6 +7,7 @@ import { clock } from '../../../clock.ts';
 import { Problem } from '../../../components/problem.tsx';
 import { Skeleton } from '../../../components/skeleton.tsx';
 import { StateChip } from '../../../components/state-chip.tsx';
+import { msg, t } from '../../../i18n/translate.ts';
 import pages from '../../frame/admin-pages.module.css';
 import { adminKeys } from '../../frame/admin-query-keys.ts';
 import { type Column, DataTable } from '../../frame/lists/data-table.tsx';
@@ -61,7 +62,7 @@ export function Captures(props: { sessionId: string; running: boolean; events: r
   return (
     <>
       <ul className={styles.kinds}>
-        {CAPTURE_KINDS.map(({ kind, label, tells }) => (
+        {CAPTURE_KINDS.map(({ kind, action, tells }) => (
           <li key={kind}>
             <Button
               disabled={!running || arm.isPending}
@@ -69,23 +70,26 @@ export function Captures(props: { sessionId: string; running: boolean; events: r
               aria-describedby={`tells-${kind}`}
               onClick={() => arm.mutate(kind)}
             >
-              Capture {label.toLowerCase()}
+              {t(action)}
             </Button>
-            <p id={`tells-${kind}`}>{tells}</p>
+            <p id={`tells-${kind}`}>{t(tells)}</p>
           </li>
         ))}
       </ul>
-      {!running && <p className={pages.dim}>Captures need a running session.</p>}
+      {!running && <p className={pages.dim}>{t('Captures need a running session.')}</p>}
       {arm.isError &&
         (isTooOld(arm.error) ? (
           <p className={pages.note} role="alert">
-            The agent of this host is too old to capture. Update it, then try again.
+            {t('The agent of this host is too old to capture. Update it, then try again.')}
           </p>
         ) : (
           <Problem error={arm.error} />
         ))}
       {known.length > 0 && (
-        <DataTable label="Captures" columns={COLUMNS}>
+        <DataTable
+          label={t('Captures')}
+          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+        >
           {known.map((each) => (
             <CaptureRow
               key={each.id}
@@ -102,11 +106,11 @@ export function Captures(props: { sessionId: string; running: boolean; events: r
 }
 
 const COLUMNS: readonly Column[] = [
-  { label: 'Capture' },
-  { label: 'State' },
-  { label: 'Time' },
-  { label: 'Size', kind: 'number' },
-  { label: 'Actions', kind: 'action' },
+  { label: msg('Kind') },
+  { label: msg('State') },
+  { label: msg('Time') },
+  { label: msg('Size'), kind: 'number' },
+  { label: msg('Actions'), kind: 'action' },
 ];
 
 /** Captures of a window whose results are among its events, newest first. */
@@ -126,6 +130,7 @@ function CaptureRow(props: { sessionId: string; known: Known; open: boolean; onT
   const result = useCaptureResult(props.sessionId, known);
   const { capture, lost } = result;
   const bodyId = `capture-${known.id}`;
+  const named = { kind: kindLabel(known.kind), time: timeLabel(known.atMs) };
   return (
     <>
       <tr>
@@ -144,15 +149,15 @@ function CaptureRow(props: { sessionId: string; known: Known; open: boolean; onT
         <td aria-live="polite">
           {capture === undefined ? (
             lost ? (
-              <StateChip tone="danger">Did not arrive</StateChip>
+              <StateChip tone="danger">{t('Did not arrive')}</StateChip>
             ) : (
-              <StateChip tone="info">Under way</StateChip>
+              <StateChip tone="info">{t('Under way')}</StateChip>
             )
           ) : capture.error !== undefined ? (
-            <StateChip tone="danger">Failed</StateChip>
+            <StateChip tone="danger">{t('Failed')}</StateChip>
           ) : (
             <StateChip tone={capture.truncated ? 'warning' : 'success'}>
-              {capture.truncated ? 'Ready, shortened' : 'Ready'}
+              {capture.truncated ? t('Ready, shortened') : t('Ready')}
             </StateChip>
           )}
         </td>
@@ -164,20 +169,22 @@ function CaptureRow(props: { sessionId: string; known: Known; open: boolean; onT
             variant="subtle"
             aria-expanded={open}
             aria-controls={bodyId}
-            aria-label={`${open ? 'Hide' : 'Show'} capture ${kindLabel(known.kind)} of ${timeLabel(known.atMs)}`}
+            aria-label={
+              open ? t('Hide capture {kind} of {time}', named) : t('Show capture {kind} of {time}', named)
+            }
             disabled={capture === undefined}
             onClick={props.onToggle}
           >
-            {open ? 'Hide' : 'Show'}
+            {open ? t('Hide') : t('Show')}
           </Button>
           <Button
             size="compact-sm"
             variant="subtle"
             disabled={capture?.data === undefined && capture?.json === undefined}
-            aria-label={`Download capture ${kindLabel(known.kind)} of ${timeLabel(known.atMs)}`}
+            aria-label={t('Download capture {kind} of {time}', named)}
             onClick={() => void saveText(capture)}
           >
-            Download
+            {t('Download')}
           </Button>
         </td>
       </tr>
@@ -231,9 +238,12 @@ function CaptureBody({ sessionId, capture }: { sessionId: string; capture: Captu
     gcTime: 0,
   });
   if (capture.error !== undefined)
-    return <p>The host could not capture it: {capture.error.replaceAll('_', ' ')}.</p>;
+    return (
+      <p>{t('The host could not capture it: {error}.', { error: capture.error.replaceAll('_', ' ') })}</p>
+    );
   if (text === undefined) return null;
-  if (text === null) return <p>The result cannot be read.</p>;
+  if (text === null) return <p>{t('The result cannot be read.')}</p>;
+  const label = t('Capture {kind}', { kind: kindLabel(capture.kind) });
   const rows = capture.kind === 'burst_stats' ? burstRows(text) : [];
   const graph = capture.kind === 'pipeline_dot' ? readPipeline(text) : null;
   return (
@@ -244,7 +254,10 @@ function CaptureBody({ sessionId, capture }: { sessionId: string; capture: Captu
         </Suspense>
       )}
       {rows.length > 0 ? (
-        <DataTable label="Frames of the capture" columns={BURST_COLUMNS}>
+        <DataTable
+          label={t('Frames of the capture')}
+          columns={BURST_COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+        >
           {rows.map((row) => (
             <tr key={row.atMs}>
               <td className={pages.number}>{Math.round(row.atMs)} ms</td>
@@ -259,25 +272,25 @@ function CaptureBody({ sessionId, capture }: { sessionId: string; capture: Captu
         </DataTable>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, which a keyboard must be able to do
-        <pre className={pages.log} tabIndex={0} role="log" aria-label={`Capture ${kindLabel(capture.kind)}`}>
+        <pre className={pages.log} tabIndex={0} role="log" aria-label={label}>
           {text}
         </pre>
       )}
       {capture.truncated && (
-        <p className={pages.dim}>The result was too long, so only a part of it is here.</p>
+        <p className={pages.dim}>{t('The result was too long, so only a part of it is here.')}</p>
       )}
     </div>
   );
 }
 
 const BURST_COLUMNS: readonly Column[] = [
-  { label: 'From', kind: 'number' },
+  { label: msg('From'), kind: 'number' },
   { label: 'fps', kind: 'number' },
-  { label: 'Encoding, median ms', kind: 'number' },
-  { label: '95th percentile ms', kind: 'number' },
-  { label: 'Longest ms', kind: 'number' },
+  { label: msg('Encoding, median ms'), kind: 'number' },
+  { label: msg('95th percentile ms'), kind: 'number' },
+  { label: msg('Longest ms'), kind: 'number' },
   { label: 'kbit/s', kind: 'number' },
-  { label: 'Dropped', kind: 'number' },
+  { label: msg('Dropped'), kind: 'number' },
 ];
 
 const figure = (value: number | undefined, digits: number): string =>

@@ -1,5 +1,6 @@
 import dagre from '@dagrejs/dagre';
 import { useMemo } from 'react';
+import { plural, t } from '../../../i18n/translate.ts';
 import styles from './pipeline.module.css';
 import { capsLabel, type PipelineGraph } from './pipeline-graph.ts';
 
@@ -53,13 +54,15 @@ export function PipelineDrawing({ graph }: { graph: PipelineGraph }) {
   const { width, height, boxes, arrows } = useMemo(() => place(graph), [graph]);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, which a keyboard must be able to do
-    <section className={styles.frame} tabIndex={0} aria-label="The pipeline as a picture">
+    <section className={styles.frame} tabIndex={0} aria-label={t('The pipeline as a picture')}>
       <svg
         width={width + BOX.width}
         height={height}
         viewBox={`0 0 ${width + BOX.width} ${height}`}
         role="img"
-        aria-label={`${boxes.length} elements: ${boxes.map(({ name }) => name).join(', ')}`}
+        aria-label={plural(boxes.length, '{n} element: {names}', '{n} elements: {names}', {
+          names: boxes.map(({ name }) => name).join(', '),
+        })}
       >
         <defs>
           <marker
