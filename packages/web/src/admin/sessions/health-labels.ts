@@ -1,14 +1,16 @@
 import type { Session } from '@footlight/protocol/rest';
+import { msg, t } from '../../i18n/translate.ts';
 
 type Sick = Exclude<NonNullable<Session['health_state']>, 'healthy' | 'failed'>;
 
 const SENTENCES: Record<Sick, string> = {
-  network_degrading: 'The network carries less than the picture needs',
-  abr_at_floor: 'The network is slow, so the picture has its lowest quality',
-  unsustainable: 'The network is too slow for this picture',
-  client_decode_degrading: 'The viewing device decodes too slowly; a lower quality helps',
-  client_presentation_degrading:
+  network_degrading: msg('The network carries less than the picture needs'),
+  abr_at_floor: msg('The network is slow, so the picture has its lowest quality'),
+  unsustainable: msg('The network is too slow for this picture'),
+  client_decode_degrading: msg('The viewing device decodes too slowly; a lower quality helps'),
+  client_presentation_degrading: msg(
     'The viewing device shows the picture unevenly; other programs may keep it busy',
+  ),
 };
 
 /**
@@ -20,5 +22,5 @@ export function healthLabel({
   health_reason: reason,
 }: Pick<Session, 'health_state' | 'health_reason'>): string | undefined {
   if (state === undefined || state === 'healthy' || state === 'failed') return undefined;
-  return reason === undefined ? `${SENTENCES[state]}.` : `${SENTENCES[state]} (${reason}).`;
+  return reason === undefined ? `${t(SENTENCES[state])}.` : `${t(SENTENCES[state])} (${reason}).`;
 }

@@ -11,6 +11,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { msg, rich, t } from '../../i18n/translate.ts';
 import { pickApps } from '../apps/app-lookup.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
@@ -32,27 +33,27 @@ import {
 } from './preview-model.ts';
 
 const COLUMNS: readonly Column[] = [
-  { label: 'Host' },
-  { label: 'Turn', kind: 'number' },
-  { label: 'GPU', kind: 'number' },
-  { label: 'Free slots', kind: 'number' },
-  { label: 'Free GPU memory', kind: 'number' },
-  { label: 'Sessions', kind: 'number' },
+  { label: msg('Host') },
+  { label: msg('Turn'), kind: 'number' },
+  { label: msg('GPU'), kind: 'number' },
+  { label: msg('Free slots'), kind: 'number' },
+  { label: msg('Free GPU memory'), kind: 'number' },
+  { label: msg('Sessions'), kind: 'number' },
 ];
 const CODEC_LABELS: Readonly<Record<string, string>> = { h264: 'H.264', h265: 'H.265', av1: 'AV1' };
 const CODECS = [
-  { value: '', label: 'The best that both support' },
+  { value: '', label: msg('The best that both support') },
   ...Object.entries(CODEC_LABELS).map(([value, label]) => ({ value, label })),
 ];
 const CLIENTS = [
-  { value: 'browser', label: 'A browser' },
-  { value: 'native', label: 'A program' },
+  { value: 'browser', label: msg('A browser') },
+  { value: 'native', label: msg('A program') },
 ];
 const FIGURES: readonly { figure: Figure; label: string }[] = [
-  { figure: 'width', label: 'Width, pixels' },
-  { figure: 'height', label: 'Height, pixels' },
-  { figure: 'fps', label: 'Frames a second' },
-  { figure: 'bitrate_kbps', label: 'Rate, kbit/s' },
+  { figure: 'width', label: msg('Width, pixels') },
+  { figure: 'height', label: msg('Height, pixels') },
+  { figure: 'fps', label: msg('Frames a second') },
+  { figure: 'bitrate_kbps', label: msg('Rate, kbit/s') },
 ];
 
 /** State of the preview in the page's URL, so that people can share a link. */
@@ -66,7 +67,7 @@ export function PlacementPage(props: {
   search: PlacementSearch;
   onSearch: (search: PlacementSearch) => void;
 }) {
-  usePageTitle('Placement');
+  usePageTitle(t('Placement'));
   const me = useUser();
   const [request, setRequest] = useState(EMPTY_REQUEST);
   const appId = props.search.app;
@@ -84,13 +85,13 @@ export function PlacementPage(props: {
   return (
     <>
       <PageHead
-        title="Placement"
-        lead="Where a launch would run now, and why not elsewhere. Nothing is started or reserved."
-        back={{ to: '/admin/sessions', label: 'Sessions' }}
+        title={t('Placement')}
+        lead={t('Where a launch would run now, and why not elsewhere. Nothing is started or reserved.')}
+        back={{ to: '/admin/sessions', label: t('Sessions') }}
         actions={
           question !== null && (
             <Button loading={answer.isFetching} onClick={() => void answer.refetch()}>
-              Ask again
+              {t('Ask again')}
             </Button>
           )
         }
@@ -103,15 +104,16 @@ export function PlacementPage(props: {
               userId={userId}
               onPick={(pick) => props.onSearch({ ...props.search, ...pick })}
             />
-            <Disclosure label="Options of the stream">
+            <Disclosure label={t('Options of the stream')}>
               <RequestFields request={request} set={(change) => setRequest({ ...request, ...change })} />
             </Disclosure>
           </div>
         </div>
         {appId === undefined && (
-          <EmptyState icon={IconMap2} title="Choose an app to see where it would run">
-            The answer is the same as for a launch: the hosts in the order in which they are tried, and why
-            the others cannot take it.
+          <EmptyState icon={IconMap2} title={t('Choose an app to see where it would run')}>
+            {t(
+              'The answer is the same as for a launch: the hosts in the order in which they are tried, and why the others cannot take it.',
+            )}
           </EmptyState>
         )}
         {answer.isError && <Problem error={answer.error} retry={() => void answer.refetch()} />}
@@ -147,25 +149,31 @@ function Subject(props: {
   return (
     <div className={styles.filters}>
       <span>
-        <strong>{appId === undefined ? 'No app' : (app.data?.app.name ?? 'An app')}</strong> for{' '}
-        <strong>{user.data?.username ?? 'an account'}</strong>
+        {rich('{app} for {user}', {
+          app: (
+            <strong key="app">
+              {appId === undefined ? t('No app') : (app.data?.app.name ?? t('An app'))}
+            </strong>
+          ),
+          user: <strong key="user">{user.data?.username ?? t('an account')}</strong>,
+        })}
       </span>
       <Button
         size="compact-sm"
         variant={appId === undefined ? 'filled' : 'default'}
         onClick={() => setPicking('app')}
       >
-        Choose app
+        {t('Choose app')}
       </Button>
       <Button size="compact-sm" onClick={() => setPicking('user')}>
-        Choose account
+        {t('Choose account')}
       </Button>
       <PickDialog
         opened={picking === 'app'}
-        title="Which app would be launched"
-        label="Name of the app"
+        title={t('Which app would be launched')}
+        label={t('Name of the app')}
         kind="apps"
-        action="Choose"
+        action={t('Choose')}
         find={pickApps}
         taken={new Set(appId === undefined ? [] : [appId])}
         pending={undefined}
@@ -175,10 +183,10 @@ function Subject(props: {
       />
       <PickDialog
         opened={picking === 'user'}
-        title="Who would launch it"
-        label="Name or email"
+        title={t('Who would launch it')}
+        label={t('Name or email')}
         kind="users"
-        action="Choose"
+        action={t('Choose')}
         find={pickUsers}
         taken={new Set(userId === undefined ? [] : [userId])}
         pending={undefined}
@@ -202,9 +210,9 @@ function RequestFields({
     <div className={styles.stack}>
       <div className={styles.pair}>
         <NativeSelect
-          label="Launch profile"
+          label={t('Launch profile')}
           data={[
-            { value: '', label: 'Chosen for the account' },
+            { value: '', label: t('Chosen for the account') },
             ...(profiles.data?.items ?? []).map(({ id, display_name }) => ({
               value: id,
               label: display_name,
@@ -214,14 +222,14 @@ function RequestFields({
           onChange={(event) => set({ profile_id: event.currentTarget.value })}
         />
         <NativeSelect
-          label="Codec"
-          data={CODECS}
+          label={t('Codec')}
+          data={CODECS.map(({ value, label }) => ({ value, label: t(label) }))}
           value={request.codec}
           onChange={(event) => set({ codec: event.currentTarget.value as PreviewRequest['codec'] })}
         />
         <NativeSelect
-          label="Watched with"
-          data={CLIENTS}
+          label={t('Watched with')}
+          data={CLIENTS.map(({ value, label }) => ({ value, label: t(label) }))}
           value={request.client_type}
           onChange={(event) =>
             set({ client_type: event.currentTarget.value as PreviewRequest['client_type'] })
@@ -232,8 +240,8 @@ function RequestFields({
         {FIGURES.map(({ figure, label }) => (
           <NumberInput
             key={figure}
-            label={label}
-            placeholder="By default"
+            label={t(label)}
+            placeholder={t('By default')}
             allowNegative={false}
             value={request[figure]}
             error={figureProblem(figure, request[figure])}
@@ -259,15 +267,23 @@ function Answer({ placement }: { placement: Placement }) {
           <IconCircleCheck size={20} aria-hidden="true" />
           <span className={styles.findingText}>
             <strong>
-              It would run on {first.node_name}, GPU {first.gpu_index}
-              {codec !== undefined && `, as ${CODEC_LABELS[codec] ?? codec}`}
+              {codec === undefined
+                ? t('It would run on {host}, GPU {gpu}', { host: first.node_name, gpu: first.gpu_index })
+                : t('It would run on {host}, GPU {gpu}, as {codec}', {
+                    host: first.node_name,
+                    gpu: first.gpu_index,
+                    codec: CODEC_LABELS[codec] ?? codec,
+                  })}
             </strong>
           </span>
         </output>
       )}
       {placement.candidates.length > 0 && (
-        <Section title="Tried in this order">
-          <DataTable label="Candidates" columns={COLUMNS}>
+        <Section title={t('Tried in this order')}>
+          <DataTable
+            label={t('Candidates')}
+            columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+          >
             {placement.candidates.map((gpu, turn) => (
               <tr key={gpu.gpu_id}>
                 <td className={styles.nameCell}>
@@ -286,7 +302,7 @@ function Answer({ placement }: { placement: Placement }) {
         </Section>
       )}
       {placement.refusals.length > 0 && (
-        <Section title="Cannot run on">
+        <Section title={t('Cannot run on')}>
           <ul className={styles.sheet}>
             {refusalLines(placement.refusals).map((line) => (
               <li key={line}>{line}</li>
@@ -295,7 +311,7 @@ function Answer({ placement }: { placement: Placement }) {
         </Section>
       )}
       {passedOver.length > 0 && (
-        <Section title="Skipped rungs">
+        <Section title={t('Skipped rungs')}>
           <ul className={styles.sheet}>
             {passedOver.map(({ rungId, label }) => (
               <li key={rungId}>{label}</li>

@@ -8,6 +8,7 @@ import { keys } from '../../api/query-keys.ts';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { msg, t } from '../../i18n/translate.ts';
 import type { DiagnosisSearch } from '../../search/diagnosis-search.ts';
 import { ActivityTable } from '../activity/activity-table.tsx';
 import { Annotate } from '../diagnosis/annotate.tsx';
@@ -31,7 +32,9 @@ import { type Stoppable, StopSession } from './stop-session.tsx';
 
 /** Refresh interval of a live session. So each launch step is shown within 3 s. */
 const REFRESH_MS = 2_000;
-const BACK = { to: '/admin/sessions', label: 'Sessions' } as const;
+const BACK = { to: '/admin/sessions', label: msg('Sessions') } as const;
+
+const back = () => ({ ...BACK, label: t(BACK.label) });
 
 /**
  * One session. Shows its story first, and the app's last output if the session failed. Then the verdict, samples and
@@ -49,8 +52,8 @@ export function SessionPage(props: {
     refetchInterval: ({ state }) =>
       state.data !== undefined && isTerminal(state.data.session.state) ? false : REFRESH_MS,
   });
-  usePageTitle('Session');
-  if (query.data === undefined) return <AbsentRecord label="Session" back={BACK} query={query} />;
+  usePageTitle(t('Session'));
+  if (query.data === undefined) return <AbsentRecord label={t('Session')} back={back()} query={query} />;
   return <LoadedSession {...props} session={query.data.session} />;
 }
 
@@ -73,7 +76,7 @@ function LoadedSession(props: {
     setCursor(undefined);
     onSearch(next);
   };
-  const app = names.app === null ? 'Deleted app' : names.app;
+  const app = names.app === null ? t('Deleted app') : names.app;
   return (
     <Whole>
       <PageHead
@@ -88,25 +91,25 @@ function LoadedSession(props: {
                 onClick={() =>
                   setStopping({
                     id: session.id,
-                    app: app ?? 'this app',
-                    user: names.user ?? 'a deleted account',
-                    host: names.host ?? 'its host',
+                    app: app ?? t('this app'),
+                    user: names.user ?? t('a deleted account'),
+                    host: names.host ?? t('its host'),
                   })
                 }
               >
-                Stop session
+                {t('Stop session')}
               </Button>
             )}
             <BundleButton sessionId={session.id} window={shown} />
           </>
         }
-        back={BACK}
+        back={back()}
       />
       <SessionStory session={session} names={names} />
       {session.app_log_tail !== null && (
-        <Section title="Last output of the app">
+        <Section title={t('Last output of the app')}>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, which a keyboard must be able to do */}
-          <pre className={pages.log} tabIndex={0} role="log" aria-label="Last output of the app">
+          <pre className={pages.log} tabIndex={0} role="log" aria-label={t('Last output of the app')}>
             {session.app_log_tail}
           </pre>
         </Section>
@@ -122,10 +125,10 @@ function LoadedSession(props: {
         )
       ) : (
         <>
-          <Section title="What limited it" busy={diagnosis.isPlaceholderData}>
+          <Section title={t('What limited it')} busy={diagnosis.isPlaceholderData}>
             <VerdictSection verdict={diagnosis.data.verdict} />
           </Section>
-          <Section title="What was measured" folds busy={diagnosis.isPlaceholderData}>
+          <Section title={t('What was measured')} folds busy={diagnosis.isPlaceholderData}>
             <SeriesCharts
               window={diagnosis.data.window}
               series={diagnosis.data.series}
@@ -135,24 +138,24 @@ function LoadedSession(props: {
               onCursor={setCursor}
             />
           </Section>
-          <Section title="What happened" folds busy={diagnosis.isPlaceholderData}>
+          <Section title={t('What happened')} folds busy={diagnosis.isPlaceholderData}>
             <Annotate sessionId={session.id} atMs={cursorMs} />
             <EventList events={diagnosis.data.events} onCursor={setCursor} />
           </Section>
         </>
       )}
-      <Section title="Captures from the host" folds>
+      <Section title={t('Captures from the host')} folds>
         <Captures
           sessionId={session.id}
           running={session.state === 'running'}
           events={diagnosis.data?.events ?? []}
         />
       </Section>
-      <Section title="Last minute" folds>
+      <Section title={t('Last minute')} folds>
         <SessionRecordings session={session} />
       </Section>
       <SessionActivity sessionId={session.id} />
-      <Section title="Details" folds>
+      <Section title={t('Details')} folds>
         <SessionFacts session={session} />
       </Section>
       <StopSession session={stopping} onClose={() => setStopping(null)} />
@@ -168,7 +171,7 @@ function SessionActivity({ sessionId }: { sessionId: string }) {
     queryFn: ({ signal }) => call('activity.list', { query: filter, signal }),
   });
   return (
-    <Section title="Who did what" folds busy={query.isPending}>
+    <Section title={t('Who did what')} folds busy={query.isPending}>
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       <ActivityTable entries={query.data?.items} />
     </Section>
@@ -179,18 +182,18 @@ function SessionActivity({ sessionId }: { sessionId: string }) {
 function SessionFacts({ session }: { session: Session }) {
   const { stream } = session;
   const facts: [string, string | null | undefined][] = [
-    ['Codec', session.negotiated_codec ?? stream.codec],
-    ['Profile', session.profile_id],
-    ['Rung', session.stream_profile_id],
-    ['App', session.app_launch_state?.replaceAll('_', ' ')],
-    ['Failure', session.failure_code],
-    ['End reason', session.end_reason],
-    ['Step', session.state_detail],
+    [t('Codec'), session.negotiated_codec ?? stream.codec],
+    [t('Profile'), session.profile_id],
+    [t('Rung'), session.stream_profile_id],
+    [t('App'), session.app_launch_state?.replaceAll('_', ' ')],
+    [t('Failure'), session.failure_code],
+    [t('End reason'), session.end_reason],
+    [t('Step'), session.state_detail],
   ];
   return (
     <div className={pages.sheet}>
       <dl className={pages.facts}>
-        <dt>Stream</dt>
+        <dt>{t('Stream')}</dt>
         <dd className="tabular">
           {stream.width} × {stream.height}, {stream.fps} fps, {stream.bitrate_kbps} kbit/s
         </dd>
@@ -203,7 +206,7 @@ function SessionFacts({ session }: { session: Session }) {
               </div>
             ),
         )}
-        <dt>Session</dt>
+        <dt>{t('Session')}</dt>
         <dd className={pages.mono}>{session.id}</dd>
       </dl>
     </div>

@@ -1,6 +1,7 @@
 import type { Placement } from '@footlight/protocol/rest';
 import { useQuery } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
+import { t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { passedOverLabel, refusalLines } from './placement-labels.ts';
@@ -20,17 +21,23 @@ export function PlacementFacts({ placement }: { placement: Placement }) {
   const passedOver = passedOverLabel(placement.codec_decision);
   return (
     <dl className={styles.facts}>
-      <dt>Could run on</dt>
+      <dt>{t('Could run on')}</dt>
       <dd>
         {placement.candidates.length === 0
-          ? 'no GPU'
+          ? t('no GPU')
           : placement.candidates
-              .map((gpu) => `${gpu.node_name} GPU ${gpu.gpu_index} (${gpu.free_slots} free)`)
+              .map((gpu) =>
+                t('{host} GPU {gpu} ({free} free)', {
+                  host: gpu.node_name,
+                  gpu: gpu.gpu_index,
+                  free: gpu.free_slots,
+                }),
+              )
               .join(', ')}
       </dd>
       {placement.refusals.length > 0 && (
         <>
-          <dt>Could not run on</dt>
+          <dt>{t('Could not run on')}</dt>
           <dd>
             {refusalLines(placement.refusals).map((line) => (
               <div key={line}>{line}</div>
@@ -40,7 +47,7 @@ export function PlacementFacts({ placement }: { placement: Placement }) {
       )}
       {passedOver.length > 0 && (
         <>
-          <dt>Skipped rungs</dt>
+          <dt>{t('Skipped rungs')}</dt>
           <dd>
             {passedOver.map(({ rungId, label }) => (
               <div key={rungId}>{label}</div>

@@ -5,6 +5,7 @@ import { call, send } from '../../api/client.ts';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
+import { msg, t } from '../../i18n/translate.ts';
 import { saveFile } from '../diagnosis/save-file.ts';
 import pages from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
@@ -15,12 +16,12 @@ const POLL_MS = 1_000;
 /** Refresh interval, because a failure, a note or a verdict saves a recording without an action on this page. */
 const REFRESH_MS = 15_000;
 const COLUMNS: readonly Column[] = [
-  { label: 'Kept' },
-  { label: 'State' },
-  { label: 'Length', kind: 'number' },
-  { label: 'Size', kind: 'number' },
-  { label: 'Goes' },
-  { label: 'Actions', kind: 'action' },
+  { label: msg('Kept') },
+  { label: msg('State') },
+  { label: msg('Length'), kind: 'number' },
+  { label: msg('Size'), kind: 'number' },
+  { label: msg('Goes') },
+  { label: msg('Actions'), kind: 'action' },
 ];
 
 /** Saves the last minute of a recorded session, and downloads saved recordings. */
@@ -42,7 +43,7 @@ export function SessionRecordings({ session }: { session: Session }) {
   if (!stream.recording)
     return (
       <p className={pages.dim}>
-        This session is not recorded: the flight recorder was off, or its host does not support it.
+        {t('This session is not recorded: the flight recorder was off, or its host does not support it.')}
       </p>
     );
   const items = query.data?.items ?? [];
@@ -54,16 +55,21 @@ export function SessionRecordings({ session }: { session: Session }) {
           loading={keep.isPending}
           onClick={() => keep.mutate()}
         >
-          Save the last minute
+          {t('Save the last minute')}
         </Button>
         <span className={pages.dim}>
-          The host stores a recording for a day. A failure, a note or a bad verdict saves one automatically.
+          {t(
+            'The host stores a recording for a day. A failure, a note or a bad verdict saves one automatically.',
+          )}
         </span>
       </div>
       {keep.isError && <Problem error={keep.error} />}
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {items.length > 0 && (
-        <DataTable label="Recordings" columns={COLUMNS}>
+        <DataTable
+          label={t('Recordings')}
+          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+        >
           {items.map((recording) => (
             <Row key={recording.recording_id} recording={recording} />
           ))}
@@ -88,9 +94,9 @@ function Row({ recording }: { recording: Recording }) {
         <RelativeTime at={created_at} />
       </td>
       <td aria-live="polite">
-        {state === 'pending' && <StateChip tone="info">Being written</StateChip>}
-        {state === 'ready' && <StateChip tone="success">Ready</StateChip>}
-        {state === 'failed' && <StateChip tone="danger">Failed</StateChip>}
+        {state === 'pending' && <StateChip tone="info">{t('Being written')}</StateChip>}
+        {state === 'ready' && <StateChip tone="success">{t('Ready')}</StateChip>}
+        {state === 'failed' && <StateChip tone="danger">{t('Failed')}</StateChip>}
         {error !== null && <p className={pages.dim}>{error}</p>}
         {download.isError && <Problem error={download.error} />}
       </td>
@@ -107,10 +113,10 @@ function Row({ recording }: { recording: Recording }) {
           variant="subtle"
           disabled={state !== 'ready'}
           loading={download.isPending}
-          aria-label={`Download the recording of ${created_at}`}
+          aria-label={t('Download the recording of {time}', { time: created_at })}
           onClick={() => download.mutate()}
         >
-          Download
+          {t('Download')}
         </Button>
       </td>
     </tr>

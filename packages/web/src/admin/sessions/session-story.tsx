@@ -2,10 +2,11 @@ import type { Session } from '@footlight/protocol/rest';
 import { IconAlertTriangle, IconCircleCheck, IconInfoCircle, IconX } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { call } from '../../api/client.ts';
 import { clock } from '../../clock.ts';
 import { RelativeTime } from '../../components/relative-time.tsx';
+import { rich, t } from '../../i18n/translate.ts';
 import { exactTimeLabel, timeLabel } from '../diagnosis/time-labels.ts';
 import pages from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
@@ -44,7 +45,7 @@ export function SessionStory({ session, names }: { session: Session; names: Sess
   const placement = useStoredPlacement(session.id);
   const Icon = ICONS[story.tone];
   return (
-    <section className={styles.story} data-tone={story.tone} aria-label="The story">
+    <section className={styles.story} data-tone={story.tone} aria-label={t('The story')}>
       <div className={styles.said}>
         <Icon size={24} aria-hidden="true" />
         <div>
@@ -70,50 +71,65 @@ export function SessionStory({ session, names }: { session: Session; names: Sess
         ))}
       </ol>
       <dl className={pages.facts}>
-        <dt>Who</dt>
+        <dt>{t('Who')}</dt>
         <dd>
           {names.user === null ? (
-            'a deleted account'
+            t('a deleted account')
           ) : (
             <Link to="/admin/users/$id" params={{ id: session.user_id }} className={pages.nameLink}>
               {names.user ?? '…'}
             </Link>
           )}
         </dd>
-        <dt>What</dt>
+        <dt>{t('What')}</dt>
         <dd>
-          {names.app === null ? (
-            'a deleted app'
-          ) : (
-            <Link to="/admin/apps/$id" params={{ id: session.app_id }} className={pages.nameLink}>
-              {names.app ?? '…'}
-            </Link>
-          )}
-          , launched <RelativeTime at={session.created_at} />
+          {rich('{app}, launched {time}', {
+            app:
+              names.app === null ? (
+                t('a deleted app')
+              ) : (
+                <Link
+                  key="app"
+                  to="/admin/apps/$id"
+                  params={{ id: session.app_id }}
+                  className={pages.nameLink}
+                >
+                  {names.app ?? '…'}
+                </Link>
+              ),
+            time: <RelativeTime key="time" at={session.created_at} />,
+          })}
         </dd>
-        <dt>Where</dt>
+        <dt>{t('Where')}</dt>
         <dd>
-          {session.host_id === null || names.host === null ? (
-            'no host any more'
-          ) : (
-            <Link to="/admin/hosts/$id" params={{ id: session.host_id }} className={pages.nameLink}>
-              {names.host ?? '…'}
-            </Link>
+          {placeOf(
+            session,
+            session.host_id === null || names.host === null ? (
+              t('no host any more')
+            ) : (
+              <Link
+                key="host"
+                to="/admin/hosts/$id"
+                params={{ id: session.host_id }}
+                className={pages.nameLink}
+              >
+                {names.host ?? '…'}
+              </Link>
+            ),
           )}
-          {shownLabel(session)}
         </dd>
-        <dt>Why there</dt>
+        <dt>{t('Why there')}</dt>
         <dd>
           {placement.data === undefined
             ? placement.isPending
               ? '…'
-              : 'The decision was not stored.'
+              : t('The decision was not stored.')
             : whyThere(placement.data, session.host_id)}
         </dd>
       </dl>
       {placement.isPending && <div className={styles.foldAhead} />}
       {placement.data !== undefined && (
-        <Disclosure label="All GPUs and rungs that were considered">
+        <Disclosure label={t('All GPUs and rungs that were considered')}>
           <PlacementFacts placement={placement.data} />
         </Disclosure>
       )}
@@ -121,12 +137,12 @@ export function SessionStory({ session, names }: { session: Session; names: Sess
   );
 }
 
-/** The displays that show the picture, except browser pages. */
-function shownLabel({ video_topology }: Session): string {
-  if (video_topology === undefined) return '';
+/** The host, and the displays that show the picture, except browser pages. */
+function placeOf({ video_topology }: Session, host: ReactNode): ReactNode {
+  if (video_topology === undefined) return host;
   return video_topology === 'local_only'
-    ? ', on the display beside it'
-    : ', on the display beside it and to viewers';
+    ? rich('{host}, on the display beside it', { host })
+    : rich('{host}, on the display beside it and to viewers', { host });
 }
 
 /** The current time, ms since 1970, updated every second while `counts` is true. */

@@ -3,6 +3,7 @@ import { isTerminal } from '@footlight/protocol/session-states';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { RelativeTime } from '../../components/relative-time.tsx';
+import { msg, t } from '../../i18n/translate.ts';
 import { SessionChip } from '../fleet/states.tsx';
 import styles from '../frame/admin-pages.module.css';
 import {
@@ -16,19 +17,19 @@ import { type Stoppable, StopSession } from './stop-session.tsx';
 import { storyOf } from './story.ts';
 
 const COLUMNS: readonly Column[] = [
-  { label: 'App', sort: 'app' },
-  { label: 'State', sort: 'state' },
-  { label: 'User', sort: 'user' },
-  { label: 'Host', sort: 'host' },
-  { label: 'Created', sort: 'created' },
-  { label: 'Picture', kind: 'number', sort: 'picture' },
-  { label: 'Actions', kind: 'action' },
+  { label: msg('App'), sort: 'app' },
+  { label: msg('State'), sort: 'state' },
+  { label: msg('User'), sort: 'user' },
+  { label: msg('Host'), sort: 'host' },
+  { label: msg('Created'), sort: 'created' },
+  { label: msg('Picture'), kind: 'number', sort: 'picture' },
+  { label: msg('Actions'), kind: 'action' },
 ];
 
 /** Columns for failed sessions: a column for the reason replaces state and picture, and there is no Stop button. */
 const FAILED_COLUMNS: readonly Column[] = [
   ...COLUMNS.filter(({ label }) => !['State', 'Picture', 'Actions'].includes(label)),
-  { label: 'Why' },
+  { label: msg('Why') },
 ];
 
 export const SESSION_SORT_KEYS = {
@@ -53,11 +54,14 @@ export function SessionTable(props: {
 }) {
   const [stopping, setStopping] = useState<Stoppable | null>(null);
   const failed = props.failed === true;
-  const columns = failed ? FAILED_COLUMNS : COLUMNS;
+  const columns = (failed ? FAILED_COLUMNS : COLUMNS).map((column) => ({
+    ...column,
+    label: t(column.label),
+  }));
   return (
     <>
       <DataTable
-        label={failed ? 'Failures' : 'Sessions'}
+        label={failed ? t('Failures') : t('Sessions')}
         columns={columns}
         {...(props.order && { order: props.order })}
       >
@@ -75,7 +79,7 @@ export function SessionTable(props: {
               </td>
             )}
             <td className={styles.shortCell} title={session.username}>
-              {session.username ?? <span className={styles.dim}>deleted account</span>}
+              {session.username ?? <span className={styles.dim}>{t('deleted account')}</span>}
             </td>
             <td>
               {session.host_id !== null && session.host_name !== undefined ? (
@@ -83,7 +87,7 @@ export function SessionTable(props: {
                   {session.host_name}
                 </Link>
               ) : (
-                <span className={styles.dim}>none</span>
+                <span className={styles.dim}>{t('none')}</span>
               )}
             </td>
             <td>
@@ -101,18 +105,21 @@ export function SessionTable(props: {
               <td className={styles.rowActions}>
                 {!isTerminal(session.state) && (
                   <EndButton
-                    label={`Stop ${nameOf(session)} of ${session.username ?? 'a deleted account'}`}
+                    label={t('Stop {app} of {user}', {
+                      app: nameOf(session),
+                      user: session.username ?? t('a deleted account'),
+                    })}
                     disabled={session.state === 'stopping'}
                     onClick={() =>
                       setStopping({
                         id: session.id,
                         app: nameOf(session),
-                        user: session.username ?? 'a deleted account',
-                        host: session.host_name ?? 'its host',
+                        user: session.username ?? t('a deleted account'),
+                        host: session.host_name ?? t('its host'),
                       })
                     }
                   >
-                    Stop
+                    {t('Stop')}
                   </EndButton>
                 )}
               </td>
@@ -125,4 +132,4 @@ export function SessionTable(props: {
   );
 }
 
-const nameOf = (session: AdminSession): string => session.app_name ?? 'Deleted app';
+const nameOf = (session: AdminSession): string => session.app_name ?? t('Deleted app');

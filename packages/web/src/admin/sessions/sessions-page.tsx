@@ -5,6 +5,7 @@ import { call } from '../../api/client.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { msg, t } from '../../i18n/translate.ts';
 import { SESSION_FILTERS, type SessionSearch } from '../../search/session-search.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
@@ -15,10 +16,16 @@ import { SESSION_SORT_KEYS, SessionTable } from './session-table.tsx';
 
 /** Refresh interval: agents report every 5 s. */
 const REFRESH_MS = 5_000;
+const FILTER_LABELS: Readonly<Record<(typeof SESSION_FILTERS)[number], string>> = {
+  active: msg('Active'),
+  ended: msg('Ended'),
+  failed: msg('Failed'),
+  all: msg('All'),
+};
 
 /** All people's sessions, filtered by state and text. */
 export function SessionsPage(props: { search: SessionSearch; onSearch: (search: SessionSearch) => void }) {
-  usePageTitle('Sessions');
+  usePageTitle(t('Sessions'));
   const { search, onSearch } = props;
   const state = search.state ?? 'active';
   const q = search.q ?? '';
@@ -36,31 +43,33 @@ export function SessionsPage(props: { search: SessionSearch; onSearch: (search: 
   return (
     <>
       <PageHead
-        title="Sessions"
+        title={t('Sessions')}
         actions={
-          <Button renderRoot={(root) => <Link to="/admin/placement" {...root} />}>Preview a placement</Button>
+          <Button renderRoot={(root) => <Link to="/admin/placement" {...root} />}>
+            {t('Preview a placement')}
+          </Button>
         }
       />
       <div className={styles.filters}>
         <SegmentedChoice
-          label="State"
+          label={t('State')}
           value={state}
-          options={SESSION_FILTERS}
+          options={SESSION_FILTERS.map((value) => ({ value, label: t(FILTER_LABELS[value]) }))}
           onChange={(next) => onSearch({ ...search, state: next })}
         />
         <SearchField
-          label="Find sessions"
-          hint="App, user or host"
+          label={t('Find sessions')}
+          hint={t('App, user or host')}
           value={q}
           onChange={(next) => onSearch({ ...search, q: next })}
         />
       </div>
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {sessions?.length === 0 ? (
-        <EmptyState icon={IconPlayerPlay} title={q === '' ? 'No sessions here' : 'Nothing matches'}>
+        <EmptyState icon={IconPlayerPlay} title={q === '' ? t('No sessions here') : t('Nothing matches')}>
           {q === ''
-            ? 'Sessions appear as soon as somebody launches an app.'
-            : 'Names of apps, users and hosts are searched.'}
+            ? t('Sessions appear as soon as somebody launches an app.')
+            : t('Names of apps, users and hosts are searched.')}
         </EmptyState>
       ) : (
         <SessionTable

@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { t } from '../../i18n/translate.ts';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 
 /** A session to stop, with its names as the page shows them. */
@@ -20,7 +21,7 @@ export function StopSession({ session, onClose }: { session: Stoppable | null; o
     mutationFn: ({ id }: Stoppable) => call('sessions.delete', { params: { id } }),
     onSuccess: (_answer, { id, app }) => {
       onClose();
-      notifications.show({ message: `${app} is being stopped`, autoClose: 4000 });
+      notifications.show({ message: t('{app} is being stopped', { app }), autoClose: 4000 });
       return Promise.all(
         [adminKeys.adminSessions, keys.session(id)].map((queryKey) =>
           queryClient.invalidateQueries({ queryKey }),
@@ -31,8 +32,8 @@ export function StopSession({ session, onClose }: { session: Stoppable | null; o
   return (
     <ConfirmDialog
       opened={session !== null}
-      title={`Stop ${session?.app ?? ''} of ${session?.user ?? ''}?`}
-      action="Stop 1 session"
+      title={t('Stop {app} of {user}?', { app: session?.app ?? '', user: session?.user ?? '' })}
+      action={t('Stop 1 session')}
       pending={stop.isPending}
       error={stop.error}
       onConfirm={() => session !== null && stop.mutate(session)}
@@ -41,7 +42,11 @@ export function StopSession({ session, onClose }: { session: Stoppable | null; o
         stop.reset();
       }}
     >
-      <p>The app is closed on {session?.host ?? 'its host'}. What it has not saved is lost.</p>
+      <p>
+        {t('The app is closed on {host}. What it has not saved is lost.', {
+          host: session?.host ?? t('its host'),
+        })}
+      </p>
     </ConfirmDialog>
   );
 }
