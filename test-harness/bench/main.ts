@@ -8,6 +8,7 @@ import { benchLogin } from './api/login.ts';
 import { benchBus } from './bus.ts';
 import { benchFanin, benchReconnect, benchStorm } from './fleet/fleet.ts';
 import { benchMetrics } from './fleet/metrics.ts';
+import { benchFleetPages } from './fleet/pages.ts';
 import { benchReplicas } from './fleet/replicas.ts';
 import { benchSize } from './fleet/size.ts';
 import { benchJobs } from './jobs/jobs.ts';
@@ -44,6 +45,7 @@ const benches: Record<string, () => Promise<number>> = {
   size: () => benchSize(),
   fanin: () => benchFanin(ROUNDS),
   storm: () => benchStorm(ROUNDS),
+  'fleet-pages': () => benchFleetPages(),
   metrics: () => benchMetrics(ROUNDS, ['sqlite', 'postgres']),
   telemetry: () => benchTelemetry(ROUNDS, ['sqlite', 'postgres']),
   'telemetry-sqlite': () => benchTelemetry(ROUNDS, ['sqlite']),

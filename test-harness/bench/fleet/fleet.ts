@@ -47,7 +47,7 @@ const STORM_MARK = 4;
 const RECONNECT = { fleets: [1, 1_000], sessions: 4, heartbeatMs: 5_000, awayMs: 30_000, limitMs: 60_000 };
 const RECONNECT_MARK_SECS = 5;
 const PAGE = 1_000;
-const AGENTS = 'test-harness/bench/fleet/agents-main.ts';
+export const AGENTS = 'test-harness/bench/fleet/agents-main.ts';
 const BARE = 'test-harness/bench/fleet/bare-agents-main.ts';
 
 /** @returns the exit status */
@@ -184,7 +184,7 @@ export async function benchReconnect(rounds: number): Promise<number> {
  * is requested only after all agents have a socket, and then rarely.
  * @throws when a host is not online in time
  */
-async function allOnline(url: string, fleet: Fleet, agents: Worker): Promise<void> {
+export async function allOnline(url: string, fleet: Fleet, agents: Worker): Promise<void> {
   await eventually('every agent has a socket', RECONNECT.limitMs, async () => {
     agents.send(JSON.stringify({ kind: 'open' } satisfies AgentsJob));
     const { open } = JSON.parse(await agents.line()) as AgentsFigures;
