@@ -6,6 +6,7 @@ import type { ReactNode } from 'react';
 import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
+import { msg, rich, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
@@ -15,9 +16,9 @@ import { ProfileChoice } from './profile-choice.tsx';
 import { type AppChoices, useAppChoices } from './use-app-choices.ts';
 
 const KINDS = [
-  { value: 'game', label: 'Game' },
-  { value: 'desktop', label: 'Desktop' },
-  { value: 'launcher', label: 'Launcher' },
+  { value: 'game', label: msg('Game') },
+  { value: 'desktop', label: msg('Desktop') },
+  { value: 'launcher', label: msg('Launcher') },
 ];
 
 const checkbox = { type: 'checkbox' } as const;
@@ -62,50 +63,64 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
   return (
     <form className={styles.form} onSubmit={form.onSubmit(props.onSubmit, focusFirstError)} noValidate>
       <fieldset className={styles.fieldset}>
-        <legend>What people see</legend>
-        <TextInput label="Name" required withAsterisk={false} {...form.getInputProps('name')} />
-        <Textarea label="Description" rows={2} {...form.getInputProps('description')} />
-        <NativeSelect label="Kind" data={KINDS} {...form.getInputProps('kind')} />
+        <legend>{t('What people see')}</legend>
+        <TextInput label={t('Name')} required withAsterisk={false} {...form.getInputProps('name')} />
+        <Textarea label={t('Description')} rows={2} {...form.getInputProps('description')} />
+        <NativeSelect
+          label={t('Kind')}
+          data={KINDS.map((option) => ({ ...option, label: t(option.label) }))}
+          {...form.getInputProps('kind')}
+        />
         <TextInput
-          label="Cover picture"
-          description="A path on this server. Leave it empty to upload a picture after adding the app."
+          label={t('Cover picture')}
+          description={t('A path on this server. Leave it empty to upload a picture after adding the app.')}
           placeholder="/pictures/cover.webp"
           {...form.getInputProps('cover_url')}
         />
         <Switch
-          label="Enabled: shown to the people who may use it"
+          label={t('Enabled: shown to the people who may use it')}
           {...form.getInputProps('enabled', checkbox)}
         />
       </fieldset>
 
       {parent !== undefined ? (
         <p className={styles.note}>
-          This app is part of{' '}
-          <Link to="/admin/apps/$id" params={{ id: parent.id }}>
-            {parent.name ?? 'a launcher'}
-          </Link>{' '}
-          and runs in the same way: command, image, preset, home and encode slots are set there.
+          {rich(
+            'This app is part of {launcher} and runs in the same way: command, image, preset, home and encode slots are set there.',
+            {
+              launcher: (
+                <Link key="launcher" to="/admin/apps/$id" params={{ id: parent.id }}>
+                  {parent.name ?? t('a launcher')}
+                </Link>
+              ),
+            },
+          )}
         </p>
       ) : (
         <fieldset className={styles.fieldset}>
-          <legend>What runs</legend>
+          <legend>{t('What runs')}</legend>
           <NativeSelect
-            label="Preset"
-            description={
-              <>
-                Settings that several apps share. The fields below add to them or override them. Presets are
-                managed under <Link to="/admin/presets">Presets</Link>.
-              </>
-            }
+            label={t('Preset')}
+            description={rich(
+              'Settings that several apps share. The fields below add to them or override them. Presets are managed under {presets}.',
+              {
+                presets: (
+                  <Link key="presets" to="/admin/presets">
+                    {t('Presets')}
+                  </Link>
+                ),
+              },
+            )}
             data={[
-              { value: '', label: 'None' },
+              // With a space, because "None" alone has another gender in other places.
+              { value: '', label: t('None ') },
               ...choices.presets.map((preset) => ({ value: preset.id, label: preset.name })),
             ]}
             {...form.getInputProps('runtime_preset_id')}
           />
           <Textarea
-            label="Command"
-            description="The program first, then one argument per line, without quotes."
+            label={t('Command')}
+            description={t('The program first, then one argument per line, without quotes.')}
             placeholder={'/usr/bin/xterm\n-e\ntop'}
             rows={3}
             classNames={{ input: styles.mono ?? '' }}
@@ -114,27 +129,29 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
           />
           <CommandHint form={form} />
           <TextInput
-            label="Container image"
-            description="Leave it empty, here and in the preset, to run the command as a process of the host."
+            label={t('Container image')}
+            description={t(
+              'Leave it empty, here and in the preset, to run the command as a process of the host.',
+            )}
             classNames={{ input: styles.mono ?? '' }}
             {...form.getInputProps('image')}
           />
           <Textarea
-            label="Environment"
-            description="One NAME=value per line."
+            label={t('Environment')}
+            description={t('One NAME=value per line.')}
             rows={2}
             classNames={{ input: styles.mono ?? '' }}
             {...form.getInputProps('env')}
           />
-          <Checkbox label="Needs the GPU" {...form.getInputProps('gpu', checkbox)} />
+          <Checkbox label={t('Needs the GPU')} {...form.getInputProps('gpu', checkbox)} />
           <Checkbox
-            label="Keeps a home of its own for each person"
+            label={t('Keeps a home of its own for each person')}
             {...form.getInputProps('managed_home', checkbox)}
           />
-          <Disclosure label="More" wrong={form.errors.home_container_path !== undefined}>
+          <Disclosure label={t('More')} wrong={form.errors.home_container_path !== undefined}>
             <TextInput
-              label="Where the home appears inside the app"
-              description={`${DEFAULT_HOME_PATH} stands for the path of the preset.`}
+              label={t('Where the home appears inside the app')}
+              description={t('{path} stands for the path of the preset.', { path: DEFAULT_HOME_PATH })}
               placeholder={DEFAULT_HOME_PATH}
               classNames={{ input: styles.mono ?? '' }}
               {...form.getInputProps('home_container_path')}
@@ -146,17 +163,21 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
       <ProfileChoice form={form} initial={initial} profiles={choices.profiles} instance={choices.instance} />
 
       <fieldset className={styles.fieldset}>
-        <legend>Numbers</legend>
+        <legend>{t('Numbers')}</legend>
         <p className={styles.dim}>
-          Picture settings if no launch profile applies, and the encode slots of a session.
+          {t('Picture settings if no launch profile applies, and the encode slots of a session.')}
         </p>
         <div className={styles.pair}>
-          <NumberInput label="Width" suffix=" px" {...form.getInputProps('default_width')} />
-          <NumberInput label="Height" suffix=" px" {...form.getInputProps('default_height')} />
-          <NumberInput label="Frames per second" {...form.getInputProps('default_fps')} />
-          <NumberInput label="Bitrate" suffix=" kbit/s" {...form.getInputProps('default_bitrate_kbps')} />
+          <NumberInput label={t('Width')} suffix=" px" {...form.getInputProps('default_width')} />
+          <NumberInput label={t('Height')} suffix=" px" {...form.getInputProps('default_height')} />
+          <NumberInput label={t('Frames per second')} {...form.getInputProps('default_fps')} />
+          <NumberInput
+            label={t('Bitrate')}
+            suffix=" kbit/s"
+            {...form.getInputProps('default_bitrate_kbps')}
+          />
           {parent === undefined && (
-            <NumberInput label="Encode slots" {...form.getInputProps('default_encode_slots')} />
+            <NumberInput label={t('Encode slots')} {...form.getInputProps('default_encode_slots')} />
           )}
         </div>
       </fieldset>

@@ -7,6 +7,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { msg, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
@@ -16,13 +17,13 @@ import { PageHead } from '../frame/page-head.tsx';
 import { runsAsLabel } from './app-labels.ts';
 
 const COLUMNS: readonly Column[] = [
-  { label: 'App', sort: 'name' },
-  { label: 'State', sort: 'state' },
-  { label: 'Kind', sort: 'kind' },
-  { label: 'Runs as' },
-  { label: 'Picture', kind: 'number', sort: 'picture' },
-  { label: 'Slots', kind: 'number', sort: 'slots' },
-  { label: 'Sessions in 30 days', kind: 'number', sort: 'sessions' },
+  { label: msg('App'), sort: 'name' },
+  { label: msg('State'), sort: 'state' },
+  { label: msg('Kind'), sort: 'kind' },
+  { label: msg('Runs as') },
+  { label: msg('Picture'), kind: 'number', sort: 'picture' },
+  { label: msg('Slots'), kind: 'number', sort: 'slots' },
+  { label: msg('Sessions in 30 days'), kind: 'number', sort: 'sessions' },
 ];
 const SORT_KEYS = {
   name: (app: AdminApp) => app.name,
@@ -35,7 +36,7 @@ const SORT_KEYS = {
 
 /** Every app of the instance. */
 export function AppsPage() {
-  usePageTitle('Apps');
+  usePageTitle(t('Apps'));
   const [search, setSearch] = useListSearch(['q', 'sort']);
   const q = search.q ?? '';
   const {
@@ -54,34 +55,39 @@ export function AppsPage() {
       leftSection={<IconPlus size={18} />}
       renderRoot={(props) => <Link to="/admin/apps/new" {...props} />}
     >
-      Add an app
+      {t('Add an app')}
     </Button>
   );
   const none = apps?.length === 0;
   return (
     <>
-      <PageHead title="Apps" actions={none && q === '' ? undefined : add} />
+      <PageHead title={t('Apps')} actions={none && q === '' ? undefined : add} />
       {(!none || q !== '') && (
         <div className={styles.filters}>
-          <SearchField label="Find an app" value={q} onChange={(text) => setSearch({ ...search, q: text })} />
+          <SearchField
+            label={t('Find an app')}
+            value={q}
+            onChange={(text) => setSearch({ ...search, q: text })}
+          />
         </div>
       )}
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {none ? (
         q === '' ? (
-          <EmptyState icon={IconAppWindow} title="No apps yet" action={add}>
-            An app is a program on your hosts or a container image. Its settings also define the size, frame
-            rate and bitrate of its video, and its encode slots.
+          <EmptyState icon={IconAppWindow} title={t('No apps yet')} action={add}>
+            {t(
+              'An app is a program on your hosts or a container image. Its settings also define the size, frame rate and bitrate of its video, and its encode slots.',
+            )}
           </EmptyState>
         ) : (
-          <EmptyState icon={IconSearch} title="Nothing by that name">
-            Only names are searched.
+          <EmptyState icon={IconSearch} title={t('Nothing by that name')}>
+            {t('Only names are searched.')}
           </EmptyState>
         )
       ) : (
         <DataTable
-          label="Apps"
-          columns={COLUMNS}
+          label={t('Apps')}
+          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
           order={{ sort: search.sort, onSort: (sort) => setSearch({ ...search, sort: sort ?? '' }) }}
         >
           {apps === undefined && <SkeletonRows rows={4} columns={COLUMNS.length} />}
@@ -94,12 +100,12 @@ export function AppsPage() {
               </td>
               <td>
                 {app.enabled ? (
-                  <StateChip tone="success">Enabled</StateChip>
+                  <StateChip tone="success">{t('Enabled')}</StateChip>
                 ) : (
-                  <StateChip tone="neutral">Disabled</StateChip>
+                  <StateChip tone="neutral">{t('Disabled')}</StateChip>
                 )}
               </td>
-              <td>{KIND_LABELS[app.kind]}</td>
+              <td>{t(KIND_LABELS[app.kind])}</td>
               <td className={styles.nameCell}>
                 {runsAsLabel(app, apps.find((other) => other.id === app.parent_app_id)?.name)}
               </td>
@@ -117,4 +123,4 @@ export function AppsPage() {
   );
 }
 
-const KIND_LABELS = { game: 'Game', desktop: 'Desktop', launcher: 'Launcher' };
+const KIND_LABELS = { game: msg('Game'), desktop: msg('Desktop'), launcher: msg('Launcher') };

@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useState } from 'react';
+import { plural, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { wordsOfLine } from '../frame/text-lines.ts';
 import type { AppForm } from './app-form-model.ts';
@@ -13,9 +14,9 @@ export function CommandHint({ form }: { form: UseFormReturnType<AppForm> }) {
   if (words === null) return null;
   return (
     <p className={styles.note}>
-      A single line is the name of a program, here “{text.trim()}”.{' '}
+      {t('A single line is the name of a program, here “{text}”.', { text: text.trim() })}{' '}
       <Button size="compact-sm" onClick={() => form.setFieldValue('args', words.join('\n'))}>
-        Make it {words.length} lines
+        {plural(words.length, 'Make it {n} line', 'Make it {n} lines')}
       </Button>
     </p>
   );

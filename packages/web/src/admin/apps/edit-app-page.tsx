@@ -9,11 +9,11 @@ import { keys } from '../../api/query-keys.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { plural, t } from '../../i18n/translate.ts';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { changesOf } from '../frame/changes.ts';
 import { DeletionEffects } from '../frame/deletion/deletion-effects.tsx';
 import { PageHead, Section } from '../frame/page-head.tsx';
-import { countLabel } from '../frame/quantity-labels.ts';
 import { AbsentRecord } from '../frame/record-page.tsx';
 import { Whole } from '../frame/whole.tsx';
 import { AppFields } from './app-form.tsx';
@@ -22,7 +22,7 @@ import { Artwork } from './artwork/artwork.tsx';
 import { Entitlements } from './entitlements.tsx';
 import { useLaunchNow } from './use-launch-now.ts';
 
-const BACK = { to: '/admin/apps', label: 'Apps' } as const;
+const back = () => ({ to: '/admin/apps', label: t('Apps') }) as const;
 
 /** One app: fields, entitlements, deletion. */
 export function EditAppPage({ id }: { id: string }) {
@@ -31,10 +31,10 @@ export function EditAppPage({ id }: { id: string }) {
     queryFn: ({ signal }) => call('apps.read', { params: { id }, signal }),
   });
   const app = query.data?.app;
-  usePageTitle(app?.name ?? 'App');
+  usePageTitle(app?.name ?? t('App'));
   // Administrators get the full record. If fields are missing, the person is no longer an administrator.
   if (query.isError || app === undefined || !('runtime_spec' in app)) {
-    return <AbsentRecord label="App" back={BACK} query={query} />;
+    return <AbsentRecord label={t('App')} back={back()} query={query} />;
   }
   return <LoadedApp app={app} />;
 }
@@ -56,7 +56,7 @@ function LoadedApp({ app }: { app: AdminApp }) {
       }),
     onSuccess: (answer) => {
       queryClient.setQueryData(keys.app(app.id), answer);
-      notifications.show({ message: `${answer.app.name} was saved`, autoClose: 4000 });
+      notifications.show({ message: t('{name} was saved', { name: answer.app.name }), autoClose: 4000 });
       return forgetUses(queryClient);
     },
   });
@@ -64,7 +64,7 @@ function LoadedApp({ app }: { app: AdminApp }) {
     <>
       <PageHead
         title={app.name}
-        back={BACK}
+        back={back()}
         actions={
           <>
             <Button
@@ -72,10 +72,10 @@ function LoadedApp({ app }: { app: AdminApp }) {
               loading={launch.isPending || launch.isSuccess}
               onClick={() => launch.mutate(app.id)}
             >
-              Launch
+              {t('Launch')}
             </Button>
             <Button renderRoot={(root) => <Link to="/admin/placement" search={{ app: app.id }} {...root} />}>
-              Where would it run?
+              {t('Where would it run?')}
             </Button>
             <DeleteApp app={app} />
           </>
@@ -83,15 +83,15 @@ function LoadedApp({ app }: { app: AdminApp }) {
       />
       {launch.isError && <Problem error={launch.error} />}
       <Whole>
-        <Section title="Who may use it">
+        <Section title={t('Who may use it')}>
           <Entitlements app={app} />
         </Section>
-        <Section title="Pictures">
+        <Section title={t('Pictures')}>
           <Artwork app={app} />
         </Section>
         <AppFields
           initial={formOf(app)}
-          action="Save changes"
+          action={t('Save changes')}
           {...(parentId !== null && { parent: { id: parentId, name: parent.data?.app.name } })}
           pending={save.isPending}
           error={save.error}
@@ -117,7 +117,7 @@ function DeleteApp({ app }: { app: AdminApp }) {
     mutationFn: () =>
       call('apps.delete', { params: { id: app.id }, query: tiles === null ? {} : { delete_derived: true } }),
     onSuccess: async () => {
-      notifications.show({ message: `${app.name} was deleted`, autoClose: 4000 });
+      notifications.show({ message: t('{name} was deleted', { name: app.name }), autoClose: 4000 });
       await navigate({ to: '/admin/apps' });
       await forgetUses(queryClient);
     },
@@ -128,17 +128,16 @@ function DeleteApp({ app }: { app: AdminApp }) {
       }
     },
   });
-  const withTiles =
-    tiles === null ? '' : ` and ${tiles.length === 0 ? 'its tiles' : countLabel(tiles.length, 'tile')}`;
+  const { title, action } = deletionLabels(app.name, tiles?.length ?? null);
   return (
     <>
       <Button color="danger" onClick={() => setConfirming(true)}>
-        Delete
+        {t('Delete')}
       </Button>
       <ConfirmDialog
         opened={confirming}
-        title={`Delete ${app.name}${withTiles}?`}
-        action={`Delete ${app.name}${withTiles}`}
+        title={title}
+        action={action}
         pending={remove.isPending}
         error={remove.error}
         onConfirm={() => remove.mutate()}
@@ -148,12 +147,28 @@ function DeleteApp({ app }: { app: AdminApp }) {
           remove.reset();
         }}
       >
-        <p>It disappears from every library.</p>
+        <p>{t('It disappears from every library.')}</p>
         <DeletionEffects id={app.id} />
         {tiles !== null && tiles.length > 0 && (
-          <p>Its tiles are deleted too: {tiles.map((tile) => tile.name).join(', ')}.</p>
+          <p>
+            {t('Its tiles are deleted too: {tiles}.', { tiles: tiles.map((tile) => tile.name).join(', ') })}
+          </p>
         )}
       </ConfirmDialog>
     </>
   );
+}
+
+/** @param tiles number of tiles that are deleted too; null: none, 0: unknown */
+function deletionLabels(name: string, tiles: number | null): { title: string; action: string } {
+  if (tiles === null) return { title: t('Delete {name}?', { name }), action: t('Delete {name}', { name }) };
+  if (tiles === 0)
+    return {
+      title: t('Delete {name} and its tiles?', { name }),
+      action: t('Delete {name} and its tiles', { name }),
+    };
+  return {
+    title: plural(tiles, 'Delete {name} and {n} tile?', 'Delete {name} and {n} tiles?', { name }),
+    action: plural(tiles, 'Delete {name} and {n} tile', 'Delete {name} and {n} tiles', { name }),
+  };
 }

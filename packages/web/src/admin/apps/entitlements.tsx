@@ -10,6 +10,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
+import { msg, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { RevokedGrant } from '../frame/deletion/deletion-effects.tsx';
@@ -18,15 +19,15 @@ import { PickDialog } from '../frame/lists/pick-dialog.tsx';
 import { pickUsers } from '../people/user-lookup.ts';
 
 const COLUMNS: readonly Column[] = [
-  { label: 'Who' },
-  { label: 'Given by' },
-  { label: 'Since' },
-  { label: 'Actions', kind: 'action' },
+  { label: msg('Who') },
+  { label: msg('Given by') },
+  { label: msg('Since') },
+  { label: msg('Actions'), kind: 'action' },
 ];
 export const GRANT_SOURCE_LABELS = {
-  admin: 'An administrator',
-  provider: 'A library',
-  migration: 'An earlier version',
+  admin: msg('An administrator'),
+  provider: msg('A library'),
+  migration: msg('An earlier version'),
 };
 
 /** Entitlements of an app. */
@@ -64,29 +65,33 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
       {list.isError && <Problem error={list.error} retry={() => void list.refetch()} />}
       {grant.isError && !picking && <Problem error={grant.error} />}
       {items?.length === 0 ? (
-        <EmptyState icon={IconUsers} title="Nobody may use it yet">
-          Until you give it to everybody or to individual people, nobody has it in the library, not even
-          administrators.
+        <EmptyState icon={IconUsers} title={t('Nobody may use it yet')}>
+          {t(
+            'Until you give it to everybody or to individual people, nobody has it in the library, not even administrators.',
+          )}
         </EmptyState>
       ) : (
-        <DataTable label="Who may use it" columns={COLUMNS}>
+        <DataTable
+          label={t('Who may use it')}
+          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+        >
           {items === undefined && <SkeletonRows rows={1} columns={COLUMNS.length} />}
           {items?.map((item) => (
             <tr key={item.id}>
               <td className={styles.nameCell}>
                 {item.subject_type === 'all' ? (
-                  <StateChip tone="info">Everybody</StateChip>
+                  <StateChip tone="info">{t('Everybody')}</StateChip>
                 ) : (
                   (item.subject_username ?? <span className={styles.mono}>{item.subject_id}</span>)
                 )}
               </td>
-              <td>{GRANT_SOURCE_LABELS[item.granted_by]}</td>
+              <td>{t(GRANT_SOURCE_LABELS[item.granted_by])}</td>
               <td>
                 <RelativeTime at={item.created_at} />
               </td>
               <td className={styles.rowActions}>
-                <EndButton label={`Revoke it from ${whoLabel(item)}`} onClick={() => setRevoking(item)}>
-                  Revoke
+                <EndButton label={revokeLabel(item)} onClick={() => setRevoking(item)}>
+                  {t('Revoke')}
                 </EndButton>
               </td>
             </tr>
@@ -95,23 +100,23 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
       )}
       <div className={styles.filters}>
         <Button size="sm" disabled={everybody} loading={grant.isPending} onClick={() => grant.mutate(null)}>
-          Give to everybody
+          {t('Give to everybody')}
         </Button>
         {me !== null && (
           <Button size="sm" disabled={hasOwn} loading={grant.isPending} onClick={() => grant.mutate(me.id)}>
-            Give to me
+            {t('Give to me')}
           </Button>
         )}
         <Button size="sm" onClick={() => setPicking(true)}>
-          Give to a person
+          {t('Give to a person')}
         </Button>
       </div>
       <PickDialog
         opened={picking}
-        title={`Give ${app.name} to a person`}
-        label="Name or email"
+        title={t('Give {app} to a person', { app: app.name })}
+        label={t('Name or email')}
         kind="users"
-        action="Give to"
+        action={t('Give to')}
         find={pickUsers}
         taken={new Set(items?.flatMap((item) => item.subject_id ?? []))}
         pending={grant.isPending ? (grant.variables ?? undefined) : undefined}
@@ -121,8 +126,8 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
       />
       <ConfirmDialog
         opened={revoking !== null}
-        title={`Revoke ${app.name} from ${revoking === null ? '' : whoLabel(revoking)}?`}
-        action={`Revoke ${app.name}`}
+        title={revoking === null ? '' : questionLabel(app.name, revoking)}
+        action={t('Revoke {app}', { app: app.name })}
         pending={revoke.isPending}
         error={revoke.error}
         onConfirm={() => revoking !== null && revoke.mutate(revoking)}
@@ -134,6 +139,14 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
   );
 }
 
-function whoLabel(item: Entitlement): string {
-  return item.subject_type === 'all' ? 'everybody' : (item.subject_username ?? 'this account');
+function revokeLabel(item: Entitlement): string {
+  if (item.subject_type === 'all') return t('Revoke it from everybody');
+  const name = item.subject_username;
+  return name ? t('Revoke it from {name}', { name }) : t('Revoke it from this account');
+}
+
+function questionLabel(app: string, item: Entitlement): string {
+  if (item.subject_type === 'all') return t('Revoke {app} from everybody?', { app });
+  const name = item.subject_username;
+  return name ? t('Revoke {app} from {name}?', { app, name }) : t('Revoke {app} from this account?', { app });
 }

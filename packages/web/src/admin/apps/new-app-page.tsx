@@ -6,6 +6,7 @@ import { useState } from 'react';
 import { useUser } from '../../api/auth-store.ts';
 import { call } from '../../api/client.ts';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { msg, t } from '../../i18n/translate.ts';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { PageHead } from '../frame/page-head.tsx';
 import { AppFields } from './app-form.tsx';
@@ -14,9 +15,9 @@ import { type AppForm, bodyOf, NEW_APP } from './app-form-model.ts';
 type Audience = 'me' | 'all' | 'none';
 
 const AUDIENCES: { value: Audience; label: string }[] = [
-  { value: 'me', label: 'Only me' },
-  { value: 'all', label: 'Everybody' },
-  { value: 'none', label: 'Nobody yet; I choose afterwards' },
+  { value: 'me', label: msg('Only me') },
+  { value: 'all', label: msg('Everybody') },
+  { value: 'none', label: msg('Nobody yet; I choose afterwards') },
 ];
 
 /** @returns false: the grant failed. The app still exists, and its page offers the grant again */
@@ -31,7 +32,7 @@ async function grantTo(id: string, userId: string | undefined): Promise<boolean>
 
 /** Adds an app to the instance. */
 export function NewAppPage() {
-  usePageTitle('Add an app');
+  usePageTitle(t('Add an app'));
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   const me = useUser();
@@ -45,8 +46,8 @@ export function NewAppPage() {
     onSuccess: async ({ app, granted }) => {
       notifications.show(
         granted
-          ? { message: `${app.name} was added`, autoClose: 4000 }
-          : { message: `${app.name} was added; nobody may use it yet`, color: 'yellow' },
+          ? { message: t('{name} was added', { name: app.name }), autoClose: 4000 }
+          : { message: t('{name} was added; nobody may use it yet', { name: app.name }), color: 'yellow' },
       );
       await Promise.all([
         queryClient.invalidateQueries({ queryKey: adminKeys.adminApps }),
@@ -58,18 +59,18 @@ export function NewAppPage() {
   });
   return (
     <>
-      <PageHead title="Add an app" back={{ to: '/admin/apps', label: 'Apps' }} />
+      <PageHead title={t('Add an app')} back={{ to: '/admin/apps', label: t('Apps') }} />
       <AppFields
         initial={NEW_APP}
-        action="Add app"
+        action={t('Add app')}
         pending={create.isPending}
         error={create.error}
         onSubmit={(form) => create.mutate(form)}
       >
         <NativeSelect
-          label="Who gets it"
-          description="You can change this later. Give an app with a shell to individual people only."
-          data={AUDIENCES}
+          label={t('Who gets it')}
+          description={t('You can change this later. Give an app with a shell to individual people only.')}
+          data={AUDIENCES.map((option) => ({ ...option, label: t(option.label) }))}
           value={audience}
           onChange={(event) => setAudience(event.currentTarget.value as Audience)}
         />

@@ -1,4 +1,5 @@
 import type { InstanceProfilePolicy, LaunchProfile } from '@footlight/protocol/rest';
+import { t } from '../../i18n/translate.ts';
 
 /** The three profile policies of an app, each with its current meaning. */
 export function policyChoices(
@@ -6,25 +7,34 @@ export function policyChoices(
   instance: InstanceProfilePolicy,
 ) {
   const byDefault = profiles.find((profile) => profile.id === instance.global_default_profile_id);
-  const inherited =
-    byDefault === undefined
-      ? 'The instance has no default profile, so the numbers below apply'
-      : `The default of the instance, now ${byDefault.display_name}`;
   return [
     {
       value: 'inherit',
-      label: 'Inherit',
-      description: instance.user_overrides_allowed
-        ? `${inherited}, unless the person chose a launch profile.`
-        : `${inherited}. This instance does not let people choose.`,
+      label: t('Inherit'),
+      description: inheritedLabel(byDefault?.display_name, instance.user_overrides_allowed),
     },
     {
       value: 'prefer',
-      label: 'Prefer its own',
+      label: t('Prefer its own'),
       description: instance.user_overrides_allowed
-        ? 'The app’s own, unless the person chose a launch profile.'
-        : 'The app’s own. This instance does not let people choose.',
+        ? t('The app’s own, unless the person chose a launch profile.')
+        : t('The app’s own. This instance does not let people choose.'),
     },
-    { value: 'force', label: 'Force its own', description: 'Always the app’s own.' },
+    { value: 'force', label: t('Force its own'), description: t('Always the app’s own.') },
   ];
+}
+
+/** @param profile name of the instance's default launch profile; undefined: there is no default */
+function inheritedLabel(profile: string | undefined, mayChoose: boolean): string {
+  if (profile === undefined)
+    return mayChoose
+      ? t(
+          'The instance has no default profile, so the numbers below apply, unless the person chose a launch profile.',
+        )
+      : t(
+          'The instance has no default profile, so the numbers below apply. This instance does not let people choose.',
+        );
+  return mayChoose
+    ? t('The default of the instance, now {profile}, unless the person chose a launch profile.', { profile })
+    : t('The default of the instance, now {profile}. This instance does not let people choose.', { profile });
 }

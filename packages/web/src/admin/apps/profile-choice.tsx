@@ -3,8 +3,9 @@ import { Checkbox, NativeSelect, Radio } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { rich, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
-import { defaultOptions, VISIBILITY_LABELS } from '../profiles/profile-labels.ts';
+import { defaultOptions } from '../profiles/profile-labels.ts';
 import type { AppForm } from './app-form-model.ts';
 import { policyChoices } from './profile-choice-labels.ts';
 
@@ -20,14 +21,16 @@ export function ProfileChoice(props: {
   form.watch('profile_policy', ({ value }) => setPolicy(value));
   return (
     <fieldset className={styles.fieldset}>
-      <legend>Picture quality</legend>
+      <legend>{t('Picture quality')}</legend>
       <Radio.Group
-        label="Launch profile"
-        description={
-          <>
-            Managed under <Link to="/admin/profiles">Profiles</Link>.
-          </>
-        }
+        label={t('Launch profile')}
+        description={rich('Managed under {profiles}.', {
+          profiles: (
+            <Link key="profiles" to="/admin/profiles">
+              {t('Profiles')}
+            </Link>
+          ),
+        })}
         key={form.key('profile_policy')}
         {...form.getInputProps('profile_policy')}
       >
@@ -43,36 +46,33 @@ export function ProfileChoice(props: {
         </div>
       </Radio.Group>
       <NativeSelect
-        label="The app’s own launch profile"
+        label={t('The app’s own launch profile')}
         description={
-          policy === 'inherit' ? 'Stored, but without effect while the app uses the default.' : undefined
+          policy === 'inherit' ? t('Stored, but without effect while the app uses the default.') : undefined
         }
-        data={defaultOptions(profiles, initial.default_profile_id || null, 'None: the instance’s default')}
+        data={defaultOptions(profiles, initial.default_profile_id || null, t('None: the instance’s default'))}
         key={form.key('default_profile_id')}
         {...form.getInputProps('default_profile_id')}
       />
       {policy !== 'force' && profiles.length > 0 && (
         <Checkbox.Group
-          label="Launch profiles that people may use with it"
-          description="None ticked: all of them."
+          label={t('Launch profiles that people may use with it')}
+          description={t('None ticked: all of them.')}
           key={form.key('launchable_profile_ids')}
           {...form.getInputProps('launchable_profile_ids')}
         >
           <div className={styles.checkColumns}>
             {profiles.map((profile) => (
-              <Checkbox
-                key={profile.id}
-                value={profile.id}
-                label={
-                  profile.visibility === 'user'
-                    ? profile.display_name
-                    : `${profile.display_name} (${VISIBILITY_LABELS[profile.visibility].toLowerCase()})`
-                }
-              />
+              <Checkbox key={profile.id} value={profile.id} label={offerLabel(profile)} />
             ))}
           </div>
         </Checkbox.Group>
       )}
     </fieldset>
   );
+}
+
+function offerLabel({ visibility, display_name: name }: LaunchProfile): string {
+  if (visibility === 'user') return name;
+  return visibility === 'debug' ? t('{name} (debug)', { name }) : t('{name} (internal)', { name });
 }

@@ -6,6 +6,7 @@ import { call } from '../../../api/client.ts';
 import { Dialog } from '../../../components/dialog.tsx';
 import { Problem } from '../../../components/problem.tsx';
 import { Skeleton } from '../../../components/skeleton.tsx';
+import { t } from '../../../i18n/translate.ts';
 import styles from '../../frame/admin-pages.module.css';
 import { adminKeys } from '../../frame/admin-query-keys.ts';
 import { SearchField } from '../../frame/lists/paged-list.tsx';
@@ -29,13 +30,13 @@ export function ArtworkSearch(props: {
   });
   const candidates = found.data?.candidates;
   return (
-    <Dialog opened title={`Pictures for ${app.name}`} onClose={props.onClose}>
+    <Dialog opened title={t('Pictures for {app}', { app: app.name })} onClose={props.onClose}>
       <div className={styles.stack}>
-        <SearchField label="Title" value={text} onChange={setText} />
+        <SearchField label={t('Title')} value={text} onChange={setText} />
         {found.isError && <Problem error={found.error} retry={() => void found.refetch()} />}
         {props.error !== null && props.error !== undefined && <Problem error={props.error} />}
         {candidates === undefined && !found.isError && <Skeleton height={160} radius={8} />}
-        {candidates?.length === 0 && <p className={styles.dim}>Nothing by that name.</p>}
+        {candidates?.length === 0 && <p className={styles.dim}>{t('Nothing by that name.')}</p>}
         <ul className={styles.candidates} aria-busy={found.isFetching}>
           {candidates?.map((candidate) => (
             <li key={candidate.ref}>
@@ -48,10 +49,10 @@ export function ArtworkSearch(props: {
               <Button
                 size="compact-sm"
                 loading={props.pending === candidate.ref}
-                aria-label={`Take the pictures of ${candidate.name}`}
+                aria-label={t('Take the pictures of {title}', { title: candidate.name })}
                 onClick={() => props.onPick(candidate.ref)}
               >
-                Take these
+                {t('Take these')}
               </Button>
             </li>
           ))}

@@ -9,18 +9,20 @@ import { AppPicture } from '../../../components/app-picture.tsx';
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
 import { Problem } from '../../../components/problem.tsx';
+import { msg, t } from '../../../i18n/translate.ts';
 import styles from '../../frame/admin-pages.module.css';
 import { adminKeys } from '../../frame/admin-query-keys.ts';
 import { ArtworkSearch } from './artwork-search.tsx';
 import { MatchAll } from './match-all.tsx';
 
 const TYPES = 'image/jpeg,image/png,image/webp';
-const CROPS: readonly { crop: ArtworkCrop; label: string; hint: string }[] = [
-  { crop: 'tile', label: 'Tile', hint: 'Portrait, 2:3' },
+const CROPS: readonly { crop: ArtworkCrop; label: string; hint: string; upload: string }[] = [
+  { crop: 'tile', label: msg('Tile'), hint: msg('Portrait, 2:3'), upload: msg('Upload a tile') },
   {
     crop: 'hero',
-    label: 'Wide picture',
-    hint: 'Background of the library and of the page that starts the app',
+    label: msg('Wide picture'),
+    hint: msg('Background of the library and of the page that starts the app'),
+    upload: msg('Upload a wide picture'),
   },
 ];
 
@@ -65,12 +67,12 @@ export function Artwork({ app }: { app: AdminApp }) {
       {upload.isError && <Problem error={upload.error} />}
       {set.isError && confirming === null && <Problem error={set.error} />}
       <div className={styles.crops}>
-        {CROPS.map(({ crop, label, hint }) => (
+        {CROPS.map(({ crop, label, hint, upload: uploadLabel }) => (
           <figure key={crop} className={styles.crop} data-crop={crop}>
             <AppPicture app={app} shape={crop === 'tile' ? 'cover' : 'hero'} className={styles.cropPicture} />
             <figcaption>
-              <strong>{label}</strong>
-              <span className={styles.dim}>{hint}</span>
+              <strong>{t(label)}</strong>
+              <span className={styles.dim}>{t(hint)}</span>
             </figcaption>
             <FileButton accept={TYPES} onChange={(file) => file !== null && upload.mutate({ crop, file })}>
               {(props) => (
@@ -79,9 +81,9 @@ export function Artwork({ app }: { app: AdminApp }) {
                   size="xs"
                   leftSection={<IconUpload size={16} />}
                   loading={upload.isPending && upload.variables.crop === crop}
-                  aria-label={`Upload a ${label.toLowerCase()}`}
+                  aria-label={t(uploadLabel)}
                 >
-                  Upload
+                  {t('Upload')}
                 </Button>
               )}
             </FileButton>
@@ -91,9 +93,9 @@ export function Artwork({ app }: { app: AdminApp }) {
       {envelope !== undefined && <p className={styles.dim}>{recordLabel(envelope)}</p>}
       {remote !== null && (
         <p className={styles.note}>
-          Its cover is on another server, and pages load no pictures from there.{' '}
+          {t('Its cover is on another server, and pages load no pictures from there.')}{' '}
           <Button size="compact-sm" loading={set.isPending} onClick={() => set.mutate({ tile_url: remote })}>
-            Copy it to this server
+            {t('Copy it to this server')}
           </Button>
         </p>
       )}
@@ -104,7 +106,7 @@ export function Artwork({ app }: { app: AdminApp }) {
             leftSection={<IconPhotoSearch size={18} />}
             onClick={() => setConfirming('search')}
           >
-            Search
+            {t('Search')}
           </Button>
         )}
         {lookup && (
@@ -113,16 +115,16 @@ export function Artwork({ app }: { app: AdminApp }) {
             loading={set.isPending}
             onClick={() => set.mutate({ rematch: true, force: true })}
           >
-            Match by name again
+            {t('Match by name again')}
           </Button>
         )}
         {lookup && <MatchAll />}
         <Button size="sm" onClick={() => setConfirming('address')}>
-          Fetch from an address
+          {t('Fetch from an address')}
         </Button>
         {record !== null && (
           <Button size="sm" variant="subtle" color="danger" onClick={() => setConfirming('remove')}>
-            Remove
+            {t('Remove')}
           </Button>
         )}
       </div>
@@ -148,16 +150,17 @@ export function Artwork({ app }: { app: AdminApp }) {
       )}
       <ConfirmDialog
         opened={confirming === 'remove'}
-        title={`Remove the pictures of ${app.name}?`}
-        action="Remove the pictures"
+        title={t('Remove the pictures of {app}?', { app: app.name })}
+        action={t('Remove the pictures')}
         pending={remove.isPending}
         error={remove.error}
         onConfirm={() => remove.mutate()}
         onClose={() => setConfirming(null)}
       >
         <p>
-          It shows its gradient again
-          {lookup ? ', until the next automatic look-up finds something.' : '.'}
+          {lookup
+            ? t('It shows its gradient again, until the next automatic look-up finds something.')
+            : t('It shows its gradient again.')}
         </p>
       </ConfirmDialog>
     </div>
@@ -167,16 +170,21 @@ export function Artwork({ app }: { app: AdminApp }) {
 function recordLabel({ artwork, provider_configured, provider_problem }: ArtworkEnvelope): string {
   const found =
     artwork === null
-      ? 'No pictures were chosen or looked up yet.'
+      ? t('No pictures were chosen or looked up yet.')
       : artwork.source === 'none'
-        ? 'Looked up by name, and nothing was found.'
+        ? t('Looked up by name, and nothing was found.')
         : artwork.source === 'provider'
-          ? `Found automatically as “${artwork.matched_name}”. ${artwork.attribution}`
-          : `Chosen by an administrator; no automatic match replaces it. ${artwork.attribution}`;
+          ? t('Found automatically as “{name}”. {attribution}', {
+              name: artwork.matched_name,
+              attribution: artwork.attribution,
+            })
+          : t('Chosen by an administrator; no automatic match replaces it. {attribution}', {
+              attribution: artwork.attribution,
+            });
   if (provider_problem !== undefined) return `${found} ${provider_problem}`;
   return provider_configured
     ? found
-    : `${found} With a SteamGridDB key in the settings, pictures are also found automatically.`;
+    : `${found} ${t('With a SteamGridDB key in the settings, pictures are also found automatically.')}`;
 }
 
 /** The server downloads the pictures, because the page loads nothing from other servers. */
@@ -193,7 +201,7 @@ function FromAddress(props: {
     ...(hero.trim() === '' ? {} : { hero_url: hero.trim() }),
   };
   return (
-    <Dialog opened title="Fetch pictures from an address" onClose={props.onClose}>
+    <Dialog opened title={t('Fetch pictures from an address')} onClose={props.onClose}>
       <form
         className={styles.form}
         onSubmit={(event) => {
@@ -203,17 +211,17 @@ function FromAddress(props: {
       >
         {props.error !== null && <Problem error={props.error} />}
         <p className={styles.dim}>
-          The server downloads them once and keeps them. JPEG, PNG or WebP, from a public address.
+          {t('The server downloads them once and keeps them. JPEG, PNG or WebP, from a public address.')}
         </p>
         <TextInput
-          label="Tile, portrait 2:3"
+          label={t('Tile, portrait 2:3')}
           placeholder="https://…"
           data-autofocus
           value={tile}
           onChange={(event) => setTile(event.currentTarget.value)}
         />
         <TextInput
-          label="Wide picture"
+          label={t('Wide picture')}
           placeholder="https://…"
           value={hero}
           onChange={(event) => setHero(event.currentTarget.value)}
@@ -224,7 +232,7 @@ function FromAddress(props: {
           disabled={Object.keys(addresses).length === 0}
           loading={props.pending}
         >
-          Fetch
+          {t('Fetch')}
         </Button>
       </form>
     </Dialog>

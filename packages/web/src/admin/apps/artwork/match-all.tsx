@@ -5,7 +5,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../../api/client.ts';
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx';
-import { countLabel } from '../../frame/quantity-labels.ts';
+import { plural, t } from '../../../i18n/translate.ts';
 
 /** Repeats the automatic match of every app. */
 export function MatchAll() {
@@ -32,12 +32,12 @@ export function MatchAll() {
           setAsking(true);
         }}
       >
-        Match every app again
+        {t('Match every app again')}
       </Button>
       <ConfirmDialog
         opened={asking}
-        title="Match the pictures of every app again?"
-        action={force ? 'Replace chosen pictures too' : 'Match every app'}
+        title={t('Match the pictures of every app again?')}
+        action={force ? t('Replace chosen pictures too') : t('Match every app')}
         harmless={!force}
         pending={match.isPending}
         error={match.error}
@@ -48,12 +48,12 @@ export function MatchAll() {
         }}
       >
         <p>
-          Each app is looked up at SteamGridDB again. This takes about two seconds for each app, and continues
-          when you leave this page. Pictures from earlier searches are replaced, or removed if nothing is
-          found.
+          {t(
+            'Each app is looked up at SteamGridDB again. This takes about two seconds for each app, and continues when you leave this page. Pictures from earlier searches are replaced, or removed if nothing is found.',
+          )}
         </p>
         <Checkbox
-          label="Also replace pictures that an administrator has chosen"
+          label={t('Also replace pictures that an administrator has chosen')}
           checked={force}
           onChange={(event) => setForce(event.currentTarget.checked)}
         />
@@ -67,9 +67,18 @@ export function matchedLabel(counts: Success<'artwork.reresolve'>): string {
   const { total, resolved, skipped_locked, failed } = counts;
   const nothing = total - resolved - skipped_locked - failed;
   const rest = [
-    nothing > 0 ? `nothing was found for ${nothing}` : '',
-    skipped_locked > 0 ? `${skipped_locked} kept the pictures that an administrator chose` : '',
-    failed > 0 ? `${failed} could not be looked up` : '',
+    nothing > 0 ? plural(nothing, 'nothing was found for {n}', 'nothing was found for {n}') : '',
+    skipped_locked > 0
+      ? plural(
+          skipped_locked,
+          '{n} kept the pictures that an administrator chose',
+          '{n} kept the pictures that an administrator chose',
+        )
+      : '',
+    failed > 0 ? plural(failed, '{n} could not be looked up', '{n} could not be looked up') : '',
   ].filter((label) => label !== '');
-  return [`${resolved} of ${countLabel(total, 'app')} got pictures`, ...rest].join(', ');
+  return [
+    plural(total, '{resolved} of {n} app got pictures', '{resolved} of {n} apps got pictures', { resolved }),
+    ...rest,
+  ].join(', ');
 }
