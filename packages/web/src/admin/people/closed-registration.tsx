@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { call } from '../../api/client.ts';
 import { Problem } from '../../components/problem.tsx';
+import { rich, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 
@@ -20,7 +21,7 @@ export function ClosedRegistration() {
     mutationFn: () => call('settings.update', { body: { registration_mode: 'invite_only' } }),
     onSuccess: (answer) => {
       queryClient.setQueryData(adminKeys.settings, answer);
-      notifications.show({ message: 'People with an invite may register now', autoClose: 4000 });
+      notifications.show({ message: t('People with an invite may register now'), autoClose: 4000 });
     },
   });
   const mode = settings.data?.settings.registration_mode;
@@ -29,13 +30,19 @@ export function ClosedRegistration() {
     <div className={styles.note}>
       <p>
         {mode === 'closed'
-          ? 'Registration is closed, so no invite works yet.'
-          : 'Registration is open: nobody needs an invite, and an invite gives no role.'}{' '}
-        It is changed here or in the <Link to="/admin/settings">settings</Link>.
+          ? t('Registration is closed, so no invite works yet.')
+          : t('Registration is open: nobody needs an invite, and an invite gives no role.')}{' '}
+        {rich('It is changed here or in the {settings}.', {
+          settings: (
+            <Link key="settings" to="/admin/settings">
+              {t('settings')}
+            </Link>
+          ),
+        })}
       </p>
       {open.isError && <Problem error={open.error} />}
       <Button size="xs" loading={open.isPending} onClick={() => open.mutate()}>
-        {mode === 'closed' ? 'Allow registration with an invite' : 'Require an invite for registration'}
+        {mode === 'closed' ? t('Allow registration with an invite') : t('Require an invite for registration')}
       </Button>
     </div>
   );

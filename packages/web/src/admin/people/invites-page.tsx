@@ -15,6 +15,7 @@ import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { msg, plural, rich, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { bodyBounds } from '../frame/body-bounds.ts';
@@ -24,24 +25,25 @@ import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/
 import { sortRows } from '../frame/lists/table-sort.ts';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead } from '../frame/page-head.tsx';
-import { countLabel } from '../frame/quantity-labels.ts';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
 import { ClosedRegistration } from './closed-registration.tsx';
 import { LinkAddress, linkBase } from './link-address.tsx';
 
 const COLUMNS: readonly Column[] = [
-  { label: 'Note', sort: 'note' },
-  { label: 'State' },
-  { label: 'Role', sort: 'role' },
-  { label: 'Used', sort: 'used', kind: 'number' },
-  { label: 'Ends', sort: 'ends' },
-  { label: 'Made by', sort: 'by' },
-  { label: 'Made', sort: 'made' },
-  { label: 'Actions', kind: 'action' },
+  { label: msg('Note'), sort: 'note' },
+  { label: msg('State') },
+  { label: msg('Role'), sort: 'role' },
+  { label: msg('Used'), sort: 'used', kind: 'number' },
+  { label: msg('Ends'), sort: 'ends' },
+  { label: msg('Made by'), sort: 'by' },
+  { label: msg('Made'), sort: 'made' },
+  { label: msg('Actions'), kind: 'action' },
 ];
+// With a space, because "Open" alone is also an action, which has another translation.
+const OPEN = msg('Open ');
 const STATES = [
-  { value: 'pending', label: 'Open' },
-  { value: 'all', label: 'All' },
+  { value: 'pending', label: OPEN },
+  { value: 'all', label: msg('All') },
 ] as const;
 const SORT_KEYS = {
   note: (invite: Invite) => invite.note,
@@ -56,15 +58,15 @@ const bounds = bodyBounds['invites.create'];
 export const inviteRules = { note: textRule(bounds.note, {}), max_uses: numberRule(bounds.max_uses) };
 const DAY_MS = 24 * 60 * 60 * 1000;
 const LIFETIMES = [
-  { value: '1', label: '1 day' },
-  { value: '7', label: '7 days' },
-  { value: '30', label: '30 days' },
-  { value: '', label: 'No end' },
+  { value: '1', label: msg('1 day') },
+  { value: '7', label: msg('7 days') },
+  { value: '30', label: msg('30 days') },
+  { value: '', label: msg('No end') },
 ];
 
 /** Invites: list, create, revoke. */
 export function InvitesPage() {
-  usePageTitle('Invites');
+  usePageTitle(t('Invites'));
   const [search, setSearch] = useListSearch(['state', 'sort']);
   const state: State = search.state === 'all' ? 'all' : 'pending';
   const [making, setMaking] = useState(false);
@@ -84,60 +86,65 @@ export function InvitesPage() {
   const invites = list.data?.invites;
   const make = (
     <Button variant="filled" leftSection={<IconMailPlus size={18} />} onClick={() => setMaking(true)}>
-      Make an invite
+      {t('Make an invite')}
     </Button>
   );
   return (
     <>
-      <PageHead title="Invites" back={{ to: '/admin/users', label: 'Users' }} actions={make} />
+      <PageHead title={t('Invites')} back={{ to: '/admin/users', label: t('Users') }} actions={make} />
       <ClosedRegistration />
       <div className={styles.filters}>
         <SegmentedChoice
-          label="State"
+          label={t('State')}
           value={state}
-          options={STATES}
+          options={STATES.map((option) => ({ ...option, label: t(option.label) }))}
           onChange={(next) => setSearch({ ...search, state: next })}
         />
       </div>
       {list.isError && <Problem error={list.error} retry={() => void list.refetch()} />}
       {invites?.length === 0 ? (
-        <EmptyState icon={IconMailPlus} title={state === 'pending' ? 'No open invites' : 'No invites yet'}>
-          An invite lets a number of people register, with the role that you choose. Its code is shown once.
+        <EmptyState
+          icon={IconMailPlus}
+          title={state === 'pending' ? t('No open invites') : t('No invites yet')}
+        >
+          {t(
+            'An invite lets a number of people register, with the role that you choose. Its code is shown once.',
+          )}
         </EmptyState>
       ) : (
         <DataTable
-          label="Invites"
-          columns={COLUMNS}
+          label={t('Invites')}
+          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
           order={{ sort: search.sort, onSort: (sort) => setSearch({ ...search, sort: sort ?? '' }) }}
         >
           {invites === undefined && <SkeletonRows rows={3} columns={COLUMNS.length} />}
           {sortRows(invites ?? [], search.sort, SORT_KEYS).map((invite) => (
             <tr key={invite.id}>
               <td className={styles.nameCell}>
-                {invite.note ?? <span className={styles.dim}>no note</span>}{' '}
+                {invite.note ?? <span className={styles.dim}>{t('no note')}</span>}{' '}
                 <span className={`${styles.dim} ${styles.mono}`}>{invite.code_prefix}</span>
               </td>
               <td>
                 <InviteChip invite={invite} />
               </td>
-              <td>{invite.role === 'admin' ? 'Administrator' : 'User'}</td>
+              <td>{invite.role === 'admin' ? t('Administrator') : t('User')}</td>
               <td className={styles.number}>
-                {invite.used_count} of {invite.max_uses}
+                {t('{n} of {total}', { n: invite.used_count, total: invite.max_uses })}
               </td>
               <td>
                 <RelativeTime at={invite.expires_at} />
               </td>
-              <td>{invite.created_by_username ?? <span className={styles.dim}>unknown</span>}</td>
+              <td>{invite.created_by_username ?? <span className={styles.dim}>{t('unknown')}</span>}</td>
               <td>
                 <RelativeTime at={invite.created_at} />
               </td>
               <td className={styles.rowActions}>
                 {isOpen(invite) && (
                   <EndButton
-                    label={`Withdraw invite ${invite.note ?? invite.code_prefix}`}
+                    label={t('Withdraw invite {invite}', { invite: invite.note ?? invite.code_prefix })}
                     onClick={() => setRevoking(invite)}
                   >
-                    Withdraw
+                    {t('Withdraw')}
                   </EndButton>
                 )}
               </td>
@@ -148,18 +155,18 @@ export function InvitesPage() {
       <MakeInvite opened={making} onClose={() => setMaking(false)} />
       <ConfirmDialog
         opened={revoking !== null}
-        title={`Withdraw the invite ${revoking?.note ?? revoking?.code_prefix ?? ''}?`}
-        action="Withdraw 1 invite"
+        title={t('Withdraw the invite {invite}?', { invite: revoking?.note ?? revoking?.code_prefix ?? '' })}
+        action={t('Withdraw 1 invite')}
         pending={revoke.isPending}
         error={revoke.error}
         onConfirm={() => revoking !== null && revoke.mutate(revoking)}
         onClose={() => setRevoking(null)}
       >
         <p>
-          It can no longer be used to register.{' '}
+          {t('It can no longer be used to register.')}{' '}
           {revoking !== null && revoking.used_count > 0
-            ? `${countLabel(revoking.used_count, 'account')} made with it stay.`
-            : 'Nobody has used it.'}
+            ? plural(revoking.used_count, '{n} account made with it stay.', '{n} accounts made with it stay.')
+            : t('Nobody has used it.')}
         </p>
       </ConfirmDialog>
     </>
@@ -172,10 +179,10 @@ function isOpen(invite: Invite): boolean {
 }
 
 function InviteChip({ invite }: { invite: Invite }) {
-  if (invite.revoked_at !== null) return <StateChip tone="neutral">Withdrawn</StateChip>;
-  if (invite.used_count >= invite.max_uses) return <StateChip tone="success">Used</StateChip>;
-  if (!isOpen(invite)) return <StateChip tone="neutral">Expired</StateChip>;
-  return <StateChip tone="info">Open</StateChip>;
+  if (invite.revoked_at !== null) return <StateChip tone="neutral">{t('Withdrawn')}</StateChip>;
+  if (invite.used_count >= invite.max_uses) return <StateChip tone="success">{t('Used')}</StateChip>;
+  if (!isOpen(invite)) return <StateChip tone="neutral">{t('Expired')}</StateChip>;
+  return <StateChip tone="info">{t(OPEN)}</StateChip>;
 }
 
 function MakeInvite({ opened, onClose }: { opened: boolean; onClose: () => void }) {
@@ -208,7 +215,7 @@ function MakeInvite({ opened, onClose }: { opened: boolean; onClose: () => void 
     <Dialog
       opened={opened}
       onClose={close}
-      title={make.data === undefined ? 'Make an invite' : 'Your invite'}
+      title={make.data === undefined ? t('Make an invite') : t('Your invite')}
     >
       {make.data === undefined ? (
         <form
@@ -217,41 +224,41 @@ function MakeInvite({ opened, onClose }: { opened: boolean; onClose: () => void 
           noValidate
         >
           <TextInput
-            label="Note"
-            description="To recognise it in the list. Only administrators see it."
+            label={t('Note')}
+            description={t('To recognise it in the list. Only administrators see it.')}
             data-autofocus
             key={form.key('note')}
             {...form.getInputProps('note')}
           />
           <div className={styles.pair}>
             <NumberInput
-              label="Good for"
-              description="How many accounts."
+              label={t('Good for')}
+              description={t('How many accounts.')}
               min={1}
               allowDecimal={false}
               key={form.key('max_uses')}
               {...form.getInputProps('max_uses')}
             />
             <NativeSelect
-              label="Until"
-              description="Counted from now."
-              data={LIFETIMES}
+              label={t('Until')}
+              description={t('Counted from now.')}
+              data={LIFETIMES.map((option) => ({ ...option, label: t(option.label) }))}
               key={form.key('days')}
               {...form.getInputProps('days')}
             />
           </div>
           <NativeSelect
-            label="Role of the new accounts"
+            label={t('Role of the new accounts')}
             data={[
-              { value: 'user', label: 'User' },
-              { value: 'admin', label: 'Administrator: may do everything here' },
+              { value: 'user', label: t('User') },
+              { value: 'admin', label: t('Administrator: may do everything here') },
             ]}
             key={form.key('role')}
             {...form.getInputProps('role')}
           />
           {refusal !== null && <Problem error={refusal} />}
           <Button type="submit" variant="filled" loading={make.isPending}>
-            Make invite
+            {t('Make invite')}
           </Button>
         </form>
       ) : (
@@ -274,17 +281,25 @@ function Minted({ invite, onDone }: { invite: MintedInvite; onDone: () => void }
     <div className={styles.stack}>
       <ClosedRegistration />
       <p>
-        Send this link to {invite.max_uses === 1 ? 'the person' : `up to ${invite.max_uses} people`}. It is
-        shown only now
-        {invite.expires_at === null ? '' : ', and ends '}
-        {invite.expires_at !== null && <RelativeTime at={invite.expires_at} />}.
+        {invite.max_uses === 1
+          ? t('Send this link to the person.')
+          : plural(
+              invite.max_uses,
+              'Send this link to up to {n} person.',
+              'Send this link to up to {n} people.',
+            )}{' '}
+        {invite.expires_at === null
+          ? t('It is shown only now.')
+          : rich('It is shown only now, and ends {time}.', {
+              time: <RelativeTime key="time" at={invite.expires_at} />,
+            })}
       </p>
-      <CopyLine value={link} label="invite link" />
+      <CopyLine value={link} label={t('invite link')} />
       <LinkAddress source={invite.invite_url === undefined ? base.source : 'configured'} url={link} />
-      <p>Or give them the code alone:</p>
-      <CopyLine value={invite.code} label="invite code" />
+      <p>{t('Or give them the code alone:')}</p>
+      <CopyLine value={invite.code} label={t('invite code')} />
       <Button variant="filled" onClick={onDone}>
-        I have it
+        {t('I have it')}
       </Button>
     </div>
   );

@@ -1,4 +1,5 @@
 import type { AccessCheck, Success } from '@footlight/protocol/rest';
+import { t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 
 /** Source of the address in a link that administrators send to people. */
@@ -6,14 +7,21 @@ export type LinkSource = Success<'users.passwordReset'>['address_source'];
 
 /** Explains the source of the address in a link, and how to change the address. */
 export function LinkAddress({ source, url }: { source: LinkSource; url: string }) {
-  const host = new URL(url).host;
+  const address = new URL(url).host;
   return (
     <p className={styles.dim}>
-      {source === 'configured' && `It has the address ${host}, the server’s PUBLIC_BASE_URL.`}
+      {source === 'configured' &&
+        t('It has the address {address}, the server’s PUBLIC_BASE_URL.', { address })}
       {source === 'request' &&
-        `It has the address ${host}, at which you opened this page. If other people use another address, set PUBLIC_BASE_URL on the server.`}
+        t(
+          'It has the address {address}, at which you opened this page. If other people use another address, set PUBLIC_BASE_URL on the server.',
+          { address },
+        )}
       {source === 'machine' &&
-        `It uses the server’s own address ${host}, because other people cannot open the address of this page. If they use another address, set PUBLIC_BASE_URL on the server.`}
+        t(
+          'It uses the server’s own address {address}, because other people cannot open the address of this page. If they use another address, set PUBLIC_BASE_URL on the server.',
+          { address },
+        )}
     </p>
   );
 }

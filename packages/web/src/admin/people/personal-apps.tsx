@@ -9,6 +9,7 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
+import { msg, t } from '../../i18n/translate.ts';
 import { pickApps } from '../apps/app-lookup.ts';
 import { GRANT_SOURCE_LABELS } from '../apps/entitlements.tsx';
 import styles from '../frame/admin-pages.module.css';
@@ -18,10 +19,10 @@ import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/
 import { PickDialog } from '../frame/lists/pick-dialog.tsx';
 
 const COLUMNS: readonly Column[] = [
-  { label: 'App' },
-  { label: 'Given by' },
-  { label: 'Since' },
-  { label: 'Actions', kind: 'action' },
+  { label: msg('App') },
+  { label: msg('Given by') },
+  { label: msg('Since') },
+  { label: msg('Actions'), kind: 'action' },
 ];
 
 /** An account's own entitlements, without those for everybody. */
@@ -57,19 +58,22 @@ export function PersonalApps({ user }: { user: Pick<AdminUser, 'id' | 'username'
   const items = list.data?.items;
   const give = (
     <Button size="sm" onClick={() => setGiving(true)}>
-      Give an app
+      {t('Give an app')}
     </Button>
   );
   return (
     <div className={styles.stack}>
       {list.isError && <Problem error={list.error} retry={() => void list.refetch()} />}
       {items?.length === 0 ? (
-        <EmptyState icon={IconAppWindow} title="None of its own" action={give}>
-          Apps that everybody may use are in this person’s library as well.
+        <EmptyState icon={IconAppWindow} title={t('None of its own')} action={give}>
+          {t('Apps that everybody may use are in this person’s library as well.')}
         </EmptyState>
       ) : (
         <>
-          <DataTable label="Apps given to this account" columns={COLUMNS}>
+          <DataTable
+            label={t('Apps given to this account')}
+            columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+          >
             {items === undefined && <SkeletonRows rows={2} columns={COLUMNS.length} />}
             {items?.map((row) => (
               <tr key={row.id}>
@@ -78,13 +82,16 @@ export function PersonalApps({ user }: { user: Pick<AdminUser, 'id' | 'username'
                     {row.app_name}
                   </Link>
                 </td>
-                <td>{GRANT_SOURCE_LABELS[row.granted_by]}</td>
+                <td>{t(GRANT_SOURCE_LABELS[row.granted_by])}</td>
                 <td>
                   <RelativeTime at={row.created_at} />
                 </td>
                 <td className={styles.rowActions}>
-                  <EndButton label={`Revoke ${row.app_name}`} onClick={() => setRevoking(row)}>
-                    Revoke
+                  <EndButton
+                    label={t('Revoke {app}', { app: row.app_name ?? '' })}
+                    onClick={() => setRevoking(row)}
+                  >
+                    {t('Revoke')}
                   </EndButton>
                 </td>
               </tr>
@@ -95,10 +102,10 @@ export function PersonalApps({ user }: { user: Pick<AdminUser, 'id' | 'username'
       )}
       <PickDialog
         opened={giving}
-        title={`Give an app to ${user.username}`}
-        label="Find an app"
+        title={t('Give an app to {name}', { name: user.username })}
+        label={t('Find an app')}
         kind="apps"
-        action="Give"
+        action={t('Give')}
         find={pickApps}
         taken={new Set(items?.map((row) => row.app_id))}
         pending={grant.isPending ? grant.variables : undefined}
@@ -108,8 +115,8 @@ export function PersonalApps({ user }: { user: Pick<AdminUser, 'id' | 'username'
       />
       <ConfirmDialog
         opened={revoking !== null}
-        title={`Revoke ${revoking?.app_name ?? 'it'} from ${user.username}?`}
-        action={`Revoke ${revoking?.app_name ?? 'it'}`}
+        title={t('Revoke {app} from {name}?', { app: revoking?.app_name ?? t('it'), name: user.username })}
+        action={t('Revoke {app}', { app: revoking?.app_name ?? t('it') })}
         pending={revoke.isPending}
         error={revoke.error}
         onConfirm={() => revoking !== null && revoke.mutate(revoking)}

@@ -8,6 +8,7 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { CopyLine } from '../../components/copy-line.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
+import { rich, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { LinkAddress } from './link-address.tsx';
 
@@ -23,18 +24,18 @@ export function ResetLink({ user }: { user: AdminUser }) {
     <div className={styles.stack}>
       <p className={styles.dim}>
         {user.disabled
-          ? 'The account is disabled, so a link would not work. Enable it first.'
-          : 'You make a link and send it; the person chooses the password. You never see it.'}
+          ? t('The account is disabled, so a link would not work. Enable it first.')
+          : t('You make a link and send it; the person chooses the password. You never see it.')}
       </p>
       <div>
         <Button disabled={user.disabled} onClick={() => setAsking(true)}>
-          Make a link to set a new password
+          {t('Make a link to set a new password')}
         </Button>
       </div>
       <ConfirmDialog
         opened={asking}
-        title={`A new password for ${user.username}?`}
-        action="Make 1 link"
+        title={t('A new password for {name}?', { name: user.username })}
+        action={t('Make 1 link')}
         harmless
         pending={make.isPending}
         error={make.error}
@@ -45,13 +46,15 @@ export function ResetLink({ user }: { user: AdminUser }) {
         }}
       >
         <p>
-          The link works once, for a day, and replaces an earlier one. The present password works until the
-          link is used; then every device of {user.username} has to sign in again. Running sessions continue.
+          {t(
+            'The link works once, for a day, and replaces an earlier one. The present password works until the link is used; then every device of {name} has to sign in again. Running sessions continue.',
+            { name: user.username },
+          )}
         </p>
       </ConfirmDialog>
       <Dialog
         opened={make.data !== undefined}
-        title={`The link for ${user.username}`}
+        title={t('The link for {name}', { name: user.username })}
         onClose={() => make.reset()}
       >
         {make.data !== undefined && (
@@ -67,13 +70,15 @@ function MadeLink(props: { link: Success<'users.passwordReset'>; name: string; o
   return (
     <div className={styles.stack}>
       <p>
-        Send it in such a way that only {name} can read it. It is shown only now, and expires{' '}
-        <RelativeTime at={link.expires_at} />.
+        {rich(
+          'Send it in such a way that only {name} can read it. It is shown only now, and expires {time}.',
+          { name, time: <RelativeTime key="time" at={link.expires_at} /> },
+        )}
       </p>
-      <CopyLine value={link.url} label="link to set a new password" />
+      <CopyLine value={link.url} label={t('link to set a new password')} />
       <LinkAddress source={link.address_source} url={link.url} />
       <Button variant="filled" onClick={props.onDone}>
-        I have it
+        {t('I have it')}
       </Button>
     </div>
   );

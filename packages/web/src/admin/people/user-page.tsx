@@ -12,6 +12,7 @@ import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { msg, plural, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { bodyBounds } from '../frame/body-bounds.ts';
@@ -19,17 +20,16 @@ import { numberRule } from '../frame/bound-rules.ts';
 import { DeletionEffects } from '../frame/deletion/deletion-effects.tsx';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { PageHead, Section } from '../frame/page-head.tsx';
-import { countLabel } from '../frame/quantity-labels.ts';
 import { AbsentRecord, DeleteRecord } from '../frame/record-page.tsx';
 import { PersonalApps } from './personal-apps.tsx';
 import { ResetLink } from './reset-link.tsx';
 import { readAccount } from './user-lookup.ts';
 import { UserChip } from './users-page.tsx';
 
-const BACK = { to: '/admin/users', label: 'Users' } as const;
+const back = () => ({ to: '/admin/users', label: t('Users') }) as const;
 const ROLES = [
-  { value: 'user', label: 'User' },
-  { value: 'admin', label: 'Administrator' },
+  { value: 'user', label: msg('User') },
+  { value: 'admin', label: msg('Administrator') },
 ];
 export const rightsRules = {
   max_concurrent_sessions: numberRule(bodyBounds['users.update'].max_concurrent_sessions),
@@ -42,9 +42,9 @@ export function UserPage({ id }: { id: string }) {
     queryFn: ({ signal }) => readAccount(id, signal),
   });
   const user = query.data;
-  usePageTitle(user?.username ?? 'User');
+  usePageTitle(user?.username ?? t('User'));
   if (query.isError || user === undefined) {
-    return <AbsentRecord label="User" back={BACK} query={query} />;
+    return <AbsentRecord label={t('User')} back={back()} query={query} />;
   }
   return <LoadedUser key={user.id} user={user} />;
 }
@@ -56,48 +56,48 @@ function LoadedUser({ user }: { user: AdminUser }) {
       <PageHead
         title={user.username}
         lead={user.email}
-        back={BACK}
+        back={back()}
         actions={own ? undefined : <DeleteUser user={user} />}
       />
       <div className={styles.sheet}>
         <dl className={styles.facts}>
-          <dt>State</dt>
+          <dt>{t('State')}</dt>
           <dd>
             <UserChip user={user} />
           </dd>
-          <dt>Running now</dt>
-          <dd>{countLabel(user.active_session_count, 'session')}</dd>
-          <dt>Last seen</dt>
+          <dt>{t('Running now')}</dt>
+          <dd>{plural(user.active_session_count, '{n} session', '{n} sessions')}</dd>
+          <dt>{t('Last seen')}</dt>
           <dd>
             <RelativeTime at={user.last_seen_at} />
           </dd>
-          <dt>Member since</dt>
+          <dt>{t('Member since')}</dt>
           <dd>
             <RelativeTime at={user.created_at} />
           </dd>
-          <dt>Look at</dt>
+          <dt>{t('Look at')}</dt>
           <dd>
             <Link to="/admin/activity" search={{ who: user.id }}>
-              what they did
+              {t('what they did')}
             </Link>
             ,{' '}
             <Link to="/admin/homes" search={{ user: user.id }}>
-              their files
+              {t('their files')}
             </Link>
           </dd>
-          <dt>Id</dt>
+          <dt>{t('Id')}</dt>
           <dd className={styles.mono}>{user.id}</dd>
         </dl>
       </div>
-      <Section title="What the account may do">
+      <Section title={t('What the account may do')}>
         <Rights user={user} own={own} />
       </Section>
       {!own && (
-        <Section title="Password">
+        <Section title={t('Password')}>
           <ResetLink user={user} />
         </Section>
       )}
-      <Section title="Apps given to this account">
+      <Section title={t('Apps given to this account')}>
         <PersonalApps user={user} />
       </Section>
     </>
@@ -142,7 +142,7 @@ function Rights({ user, own }: { user: AdminUser; own: boolean }) {
     onSuccess: (answer) => {
       setConfirming(null);
       queryClient.setQueryData(adminKeys.user(user.id), answer.user);
-      notifications.show({ message: `${answer.user.username} was saved`, autoClose: 4000 });
+      notifications.show({ message: t('{name} was saved', { name: answer.user.username }), autoClose: 4000 });
       return queryClient.invalidateQueries({ queryKey: adminKeys.users });
     },
   });
@@ -166,15 +166,15 @@ function Rights({ user, own }: { user: AdminUser; own: boolean }) {
       />
       <div className={styles.pair}>
         <NativeSelect
-          label="Role"
-          description={own ? 'This is your own account.' : 'Takes effect with their next click.'}
-          data={ROLES}
+          label={t('Role')}
+          description={own ? t('This is your own account.') : t('Takes effect with their next click.')}
+          data={ROLES.map((option) => ({ ...option, label: t(option.label) }))}
           key={form.key('role')}
           {...form.getInputProps('role')}
         />
         <NumberInput
-          label="Sessions at once"
-          description="With 0, this person cannot launch anything."
+          label={t('Sessions at once')}
+          description={t('With 0, this person cannot launch anything.')}
           min={0}
           allowDecimal={false}
           key={form.key('max_concurrent_sessions')}
@@ -182,14 +182,14 @@ function Rights({ user, own }: { user: AdminUser; own: boolean }) {
         />
       </div>
       <Switch
-        label="Enabled: may sign in"
+        label={t('Enabled: may sign in')}
         key={form.key('enabled')}
         {...form.getInputProps('enabled', { type: 'checkbox' })}
       />
       {refusal !== null && confirming === null && <Problem error={refusal} />}
       <div>
         <Button type="submit" variant="filled" loading={save.isPending}>
-          Save changes
+          {t('Save changes')}
         </Button>
       </div>
     </form>
@@ -211,20 +211,26 @@ export function DisableUser(props: {
   return (
     <ConfirmDialog
       opened={props.opened}
-      title={`Disable ${user.username}?`}
+      title={t('Disable {name}?', { name: user.username })}
       action={
-        endSessions && count > 0 ? `Disable and end ${countLabel(count, 'session')}` : 'Disable the account'
+        endSessions && count > 0
+          ? plural(count, 'Disable and end {n} session', 'Disable and end {n} sessions')
+          : t('Disable the account')
       }
       pending={props.pending}
       error={props.error}
       onConfirm={() => props.onConfirm(endSessions && count > 0)}
       onClose={props.onClose}
     >
-      <p>They are signed out everywhere and cannot sign in until the account is enabled again.</p>
+      <p>{t('They are signed out everywhere and cannot sign in until the account is enabled again.')}</p>
       {count > 0 && (
         <Checkbox
-          label={`End ${count === 1 ? 'the session that runs' : `the ${countLabel(count, 'session')} that run`} now`}
-          description="If not ticked, running sessions continue until they are stopped."
+          label={
+            count === 1
+              ? t('End the session that runs now')
+              : plural(count, 'End the {n} session that runs now', 'End the {n} sessions that run now')
+          }
+          description={t('If not ticked, running sessions continue until they are stopped.')}
           checked={endSessions}
           onChange={(event) => setEndSessions(event.currentTarget.checked)}
         />
@@ -237,14 +243,20 @@ function DeleteUser({ user }: { user: AdminUser }) {
   return (
     <DeleteRecord
       name={user.username}
-      back={BACK}
+      back={back()}
       remove={() => call('users.delete', { params: { id: user.id } })}
       stale={[adminKeys.users]}
     >
-      <p>What they did stays in the activity.</p>
+      <p>{t('What they did stays in the activity.')}</p>
       <DeletionEffects id={user.id} />
       {user.active_session_count > 0 && (
-        <p>{countLabel(user.active_session_count, 'session')} of theirs must have ended first.</p>
+        <p>
+          {plural(
+            user.active_session_count,
+            '{n} session of theirs must have ended first.',
+            '{n} sessions of theirs must have ended first.',
+          )}
+        </p>
       )}
     </DeleteRecord>
   );

@@ -8,6 +8,7 @@ import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { msg, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
@@ -16,13 +17,13 @@ import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead } from '../frame/page-head.tsx';
 
 const COLUMNS: readonly Column[] = [
-  { label: 'Name', sort: 'name' },
-  { label: 'Email', sort: 'email' },
-  { label: 'Role', sort: 'role' },
-  { label: 'State', sort: 'state' },
-  { label: 'Running', kind: 'number', sort: 'running' },
-  { label: 'Last seen', sort: 'seen' },
-  { label: 'Member since', sort: 'since' },
+  { label: msg('Name'), sort: 'name' },
+  { label: msg('Email'), sort: 'email' },
+  { label: msg('Role'), sort: 'role' },
+  { label: msg('State'), sort: 'state' },
+  { label: msg('Running'), kind: 'number', sort: 'running' },
+  { label: msg('Last seen'), sort: 'seen' },
+  { label: msg('Member since'), sort: 'since' },
 ];
 const SORT_KEYS = {
   name: (user: AdminUser) => user.username,
@@ -36,7 +37,7 @@ const SORT_KEYS = {
 
 /** Every account of the instance. */
 export function UsersPage() {
-  usePageTitle('Users');
+  usePageTitle(t('Users'));
   const [search, setSearch] = useListSearch(['q', 'sort']);
   const q = search.q ?? '';
   const {
@@ -51,34 +52,34 @@ export function UsersPage() {
   return (
     <>
       <PageHead
-        title="Users"
+        title={t('Users')}
         actions={
           <Button
             variant="filled"
             leftSection={<IconMailPlus size={18} />}
             renderRoot={(props) => <Link to="/admin/invites" {...props} />}
           >
-            Invite people
+            {t('Invite people')}
           </Button>
         }
       />
       <div className={styles.filters}>
         <SearchField
-          label="Find a user"
-          hint="Name or email"
+          label={t('Find a user')}
+          hint={t('Name or email')}
           value={q}
           onChange={(text) => setSearch({ ...search, q: text })}
         />
       </div>
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {users?.length === 0 ? (
-        <EmptyState icon={IconUsers} title="Nobody by that name">
-          Names and email addresses are searched.
+        <EmptyState icon={IconUsers} title={t('Nobody by that name')}>
+          {t('Names and email addresses are searched.')}
         </EmptyState>
       ) : (
         <DataTable
-          label="Users"
-          columns={COLUMNS}
+          label={t('Users')}
+          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
           order={{ sort: search.sort, onSort: (sort) => setSearch({ ...search, sort: sort ?? '' }) }}
         >
           {users === undefined && <SkeletonRows rows={4} columns={COLUMNS.length} />}
@@ -92,12 +93,12 @@ export function UsersPage() {
               <td className={styles.shortCell} title={user.email}>
                 {user.email}
               </td>
-              <td>{user.role === 'admin' ? 'Administrator' : 'User'}</td>
+              <td>{user.role === 'admin' ? t('Administrator') : t('User')}</td>
               <td>
                 <UserChip user={user} />
               </td>
               <td className={styles.number}>
-                {user.active_session_count} of {user.max_concurrent_sessions}
+                {t('{n} of {total}', { n: user.active_session_count, total: user.max_concurrent_sessions })}
               </td>
               <td>
                 <RelativeTime at={user.last_seen_at} />
@@ -116,7 +117,7 @@ export function UsersPage() {
 
 /** Whether an account can be used. */
 export function UserChip({ user }: { user: AdminUser }) {
-  if (user.disabled) return <StateChip tone="neutral">Disabled</StateChip>;
-  if (user.active_session_count > 0) return <StateChip tone="success">Active</StateChip>;
-  return <StateChip tone="info">Enabled</StateChip>;
+  if (user.disabled) return <StateChip tone="neutral">{t('Disabled')}</StateChip>;
+  if (user.active_session_count > 0) return <StateChip tone="success">{t('Active')}</StateChip>;
+  return <StateChip tone="info">{t('Enabled')}</StateChip>;
 }
