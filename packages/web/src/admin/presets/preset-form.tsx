@@ -3,6 +3,7 @@ import { Button, Checkbox, NativeSelect, Textarea, TextInput } from '@mantine/co
 import { useForm } from '@mantine/form';
 import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
+import { t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { envProblem } from '../frame/text-lines.ts';
@@ -29,65 +30,67 @@ export function PresetFields(props: {
   const refusal = useRefusal(form, props.error);
   return (
     <form className={styles.form} onSubmit={form.onSubmit(props.onSubmit, focusFirstError)} noValidate>
-      <TextInput label="Name" key={form.key('name')} {...form.getInputProps('name')} />
+      <TextInput label={t('Name')} key={form.key('name')} {...form.getInputProps('name')} />
       <Textarea
-        label="Description"
-        description="Only administrators see it."
+        label={t('Description')}
+        description={t('Only administrators see it.')}
         rows={2}
         key={form.key('description')}
         {...form.getInputProps('description')}
       />
       <fieldset className={styles.fieldset}>
-        <legend>Start settings of the apps</legend>
+        <legend>{t('Start settings of the apps')}</legend>
         <TextInput
-          label="Container image"
-          description="For apps that do not name their own."
+          label={t('Container image')}
+          description={t('For apps that do not name their own.')}
           {...mono}
           key={form.key('image')}
           {...form.getInputProps('image')}
         />
         <Textarea
-          label="Arguments"
-          description="One per line. They are put before the app’s own."
+          label={t('Arguments')}
+          description={t('One per line. They are put before the app’s own.')}
           rows={2}
           {...mono}
           key={form.key('args')}
           {...form.getInputProps('args')}
         />
         <Textarea
-          label="Environment"
-          description="One NAME=value per line. If the app sets the same variable, its value is used."
+          label={t('Environment')}
+          description={t('One NAME=value per line. If the app sets the same variable, its value is used.')}
           rows={2}
           {...mono}
           key={form.key('env')}
           {...form.getInputProps('env')}
         />
         <Textarea
-          label="Mounts"
-          description="One per line, as /on/the/host:/in/the/app or with :ro at the end. The host may refuse each of them."
+          label={t('Mounts')}
+          description={t(
+            'One per line, as /on/the/host:/in/the/app or with :ro at the end. The host may refuse each of them.',
+          )}
           rows={2}
           {...mono}
           key={form.key('mounts')}
           {...form.getInputProps('mounts')}
         />
         <NativeSelect
-          label="Network"
-          description="For apps that do not name their own."
-          data={NETWORKS}
+          label={t('Network')}
+          description={t('For apps that do not name their own.')}
+          data={NETWORKS.map((option) => ({ ...option, label: t(option.label) }))}
           key={form.key('network')}
           {...form.getInputProps('network')}
         />
       </fieldset>
       <fieldset className={styles.fieldset}>
-        <legend>Home</legend>
+        <legend>{t('Home')}</legend>
         <Checkbox
-          label="Its apps keep a home of their own for each person"
+          label={t('Its apps keep a home of their own for each person')}
           key={form.key('managed_home')}
           {...form.getInputProps('managed_home', { type: 'checkbox' })}
         />
         <TextInput
-          label="Where the home appears inside the app"
-          description="An app with another path overrides this."
+          label={t('Where the home appears inside the app')}
+          description={t('An app with another path overrides this.')}
           placeholder={DEFAULT_HOME_PATH}
           {...mono}
           key={form.key('home_container_path')}

@@ -1,13 +1,14 @@
 import { DEFAULT_HOME_PATH } from '@footlight/protocol/app-defaults';
 import type { RuntimePreset } from '@footlight/protocol/rest';
+import { msg, t } from '../../i18n/translate.ts';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { textRule } from '../frame/bound-rules.ts';
 import { envOf, envText, listOf, pathProblem } from '../frame/text-lines.ts';
 
 export const NETWORKS = [
-  { value: '', label: 'The host’s default' },
-  { value: 'none', label: 'None' },
-  { value: 'bridge', label: 'Bridge: connected to the networks of the host' },
+  { value: '', label: msg('The host’s default') },
+  { value: 'none', label: msg('None') },
+  { value: 'bridge', label: msg('Bridge: connected to the networks of the host') },
 ];
 
 /** A runtime preset in form fields. */
@@ -72,6 +73,7 @@ export function bodyOf(form: PresetForm, stored: RuntimePreset | undefined) {
 
 /** The rule of each field: describes its error. The server checks mounts. */
 export const presetRules = {
-  name: textRule(bodyBounds['runtimePresets.create'].name, { blank: 'Give the preset a name' }),
+  name: (value: string) =>
+    textRule(bodyBounds['runtimePresets.create'].name, { blank: t('Give the preset a name') })(value),
   home_container_path: pathProblem,
 };

@@ -5,16 +5,16 @@ import { Link } from '@tanstack/react-router';
 import { call } from '../../api/client.ts';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { plural, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { changesOf } from '../frame/changes.ts';
 import { PageHead } from '../frame/page-head.tsx';
-import { countLabel } from '../frame/quantity-labels.ts';
 import { AbsentRecord, DeleteRecord } from '../frame/record-page.tsx';
 import { PresetFields } from './preset-form.tsx';
 import { bodyOf, formOf, type PresetForm } from './preset-model.ts';
 
-const BACK = { to: '/admin/presets', label: 'Presets' } as const;
+const back = () => ({ to: '/admin/presets', label: t('Presets') }) as const;
 
 /** One runtime preset: apps that use it, fields, deletion. */
 export function PresetPage({ id }: { id: string }) {
@@ -23,9 +23,9 @@ export function PresetPage({ id }: { id: string }) {
     queryFn: ({ signal }) => call('runtimePresets.read', { params: { id }, signal }),
   });
   const preset = query.data?.runtime_preset;
-  usePageTitle(preset?.name ?? 'Preset');
+  usePageTitle(preset?.name ?? t('Preset'));
   if (query.isError || preset === undefined) {
-    return <AbsentRecord label="Preset" back={BACK} query={query} />;
+    return <AbsentRecord label={t('Preset')} back={back()} query={query} />;
   }
   return <LoadedPreset preset={preset} />;
 }
@@ -40,7 +40,10 @@ function LoadedPreset({ preset }: { preset: RuntimePreset }) {
       }),
     onSuccess: (answer) => {
       queryClient.setQueryData(adminKeys.preset(preset.id), answer);
-      notifications.show({ message: `${answer.runtime_preset.name} was saved`, autoClose: 4000 });
+      notifications.show({
+        message: t('{name} was saved', { name: answer.runtime_preset.name }),
+        autoClose: 4000,
+      });
       return queryClient.invalidateQueries({ queryKey: adminKeys.presetList });
     },
   });
@@ -48,15 +51,15 @@ function LoadedPreset({ preset }: { preset: RuntimePreset }) {
     <>
       <PageHead
         title={preset.name}
-        lead="A change applies to sessions that start later, not to running ones."
-        back={BACK}
+        lead={t('A change applies to sessions that start later, not to running ones.')}
+        back={back()}
         actions={<DeletePreset preset={preset} />}
       />
       <div className={styles.sheet}>
         <dl className={styles.facts}>
-          <dt>Used by</dt>
+          <dt>{t('Used by')}</dt>
           <dd>
-            {preset.used_by.length === 0 && <span className={styles.dim}>no app</span>}
+            {preset.used_by.length === 0 && <span className={styles.dim}>{t('no app')}</span>}
             <ul>
               {preset.used_by.map((app) => (
                 <li key={app.id}>
@@ -67,17 +70,17 @@ function LoadedPreset({ preset }: { preset: RuntimePreset }) {
               ))}
             </ul>
           </dd>
-          <dt>Changed</dt>
+          <dt>{t('Changed')}</dt>
           <dd>
             <RelativeTime at={preset.updated_at} />
           </dd>
-          <dt>Id</dt>
+          <dt>{t('Id')}</dt>
           <dd className={styles.mono}>{preset.id}</dd>
         </dl>
       </div>
       <PresetFields
         initial={formOf(preset)}
-        action="Save changes"
+        action={t('Save changes')}
         pending={save.isPending}
         error={save.error}
         onSubmit={(form) => save.mutate(form)}
@@ -90,14 +93,18 @@ function DeletePreset({ preset }: { preset: RuntimePreset }) {
   return (
     <DeleteRecord
       name={preset.name}
-      back={BACK}
+      back={back()}
       remove={() => call('runtimePresets.delete', { params: { id: preset.id } })}
       stale={[adminKeys.presetList]}
     >
       <p>
         {preset.used_by.length === 0
-          ? 'No app uses it. Running sessions continue.'
-          : `${countLabel(preset.used_by.length, 'app uses', 'apps use')} it. Choose another preset for every app first, also for disabled apps.`}
+          ? t('No app uses it. Running sessions continue.')
+          : plural(
+              preset.used_by.length,
+              '{n} app uses it. Choose another preset for every app first, also for disabled apps.',
+              '{n} apps use it. Choose another preset for every app first, also for disabled apps.',
+            )}
       </p>
     </DeleteRecord>
   );

@@ -6,20 +6,20 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { msg, plural, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
 import { sortRows } from '../frame/lists/table-sort.ts';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead } from '../frame/page-head.tsx';
-import { countLabel } from '../frame/quantity-labels.ts';
 import { usePresets } from './use-presets.ts';
 
 const COLUMNS: readonly Column[] = [
-  { label: 'Preset', sort: 'name' },
-  { label: 'Description' },
-  { label: 'Container image', sort: 'image' },
-  { label: 'Used by', sort: 'used' },
-  { label: 'Changed', sort: 'changed' },
+  { label: msg('Preset'), sort: 'name' },
+  { label: msg('Description') },
+  { label: msg('Container image'), sort: 'image' },
+  { label: msg('Used by'), sort: 'used' },
+  { label: msg('Changed'), sort: 'changed' },
 ];
 
 const SORT_KEYS = {
@@ -31,7 +31,7 @@ const SORT_KEYS = {
 
 /** Runtime presets. */
 export function PresetsPage() {
-  usePageTitle('Presets');
+  usePageTitle(t('Presets'));
   const query = usePresets();
   const [search, setSearch] = useListSearch(['sort']);
   const presets = query.data?.items;
@@ -41,25 +41,27 @@ export function PresetsPage() {
       leftSection={<IconPlus size={18} />}
       renderRoot={(props) => <Link to="/admin/presets/new" {...props} />}
     >
-      Add a preset
+      {t('Add a preset')}
     </Button>
   );
   return (
     <>
       <PageHead
-        title="Presets"
-        lead="Common values of several apps. The app’s own fields override them."
+        title={t('Presets')}
+        lead={t('Common values of several apps. The app’s own fields override them.')}
         actions={presets?.length === 0 ? undefined : add}
       />
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {presets?.length === 0 ? (
-        <EmptyState icon={IconTemplate} title="No presets yet" action={add}>
-          A preset stores values that several apps share: an image, arguments, variables, mounts, a home.
+        <EmptyState icon={IconTemplate} title={t('No presets yet')} action={add}>
+          {t(
+            'A preset stores values that several apps share: an image, arguments, variables, mounts, a home.',
+          )}
         </EmptyState>
       ) : (
         <DataTable
-          label="Presets"
-          columns={COLUMNS}
+          label={t('Presets')}
+          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
           order={{ sort: search.sort, onSort: (sort) => setSearch({ sort: sort ?? '' }) }}
         >
           {presets === undefined && <SkeletonRows rows={3} columns={COLUMNS.length} />}
@@ -73,17 +75,17 @@ export function PresetsPage() {
               <td className={styles.nameCell}>{preset.description}</td>
               <td className={styles.nameCell}>
                 {preset.image === '' ? (
-                  <span className={styles.dim}>none</span>
+                  <span className={styles.dim}>{t('none')}</span>
                 ) : (
                   <span className={styles.mono}>{preset.image}</span>
                 )}
               </td>
               <td>
                 {preset.used_by.length === 0 ? (
-                  <span className={styles.dim}>no app</span>
+                  <span className={styles.dim}>{t('no app')}</span>
                 ) : (
                   <span title={preset.used_by.map((app) => app.name).join(', ')}>
-                    {countLabel(preset.used_by.length, 'app')}
+                    {plural(preset.used_by.length, '{n} app', '{n} apps')}
                   </span>
                 )}
               </td>

@@ -2,6 +2,7 @@ import type { StreamProfile } from '@footlight/protocol/rest';
 import { ActionIcon, Button, Input, NativeSelect } from '@mantine/core';
 import { IconArrowDown, IconArrowUp, IconX } from '@tabler/icons-react';
 import { type ReactNode, useId, useRef, useState } from 'react';
+import { t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { moved } from './chain.ts';
 import { rungLabel } from './profile-labels.ts';
@@ -29,11 +30,13 @@ export function ChainEditor(props: {
     const id = value[index];
     if (id === undefined || next[index] === id) return;
     onChange(next);
-    setAnnouncement(`${nameOf(id)} is now number ${index + by + 1} of ${next.length}`);
+    setAnnouncement(
+      t('{rung} is now number {n} of {total}', { rung: nameOf(id), n: index + by + 1, total: next.length }),
+    );
   };
   const remove = (id: string) => {
     onChange(value.filter((each) => each !== id));
-    setAnnouncement(`${nameOf(id)} was taken out`);
+    setAnnouncement(t('{rung} was taken out', { rung: nameOf(id) }));
     // Moves the focus, because the focused button was removed with its row.
     select.current?.focus();
   };
@@ -43,7 +46,7 @@ export function ChainEditor(props: {
       return;
     }
     onChange([...value, adding]);
-    setAnnouncement(`${nameOf(adding)} is now number ${value.length + 1}, the last`);
+    setAnnouncement(t('{rung} is now number {n}, the last', { rung: nameOf(adding), n: value.length + 1 }));
     setAdding('');
   };
   return (
@@ -51,11 +54,12 @@ export function ChainEditor(props: {
     <div className={styles.chainEditor} role="group" aria-labelledby={titleId}>
       <div>
         <Input.Label id={titleId} labelElement="div">
-          Chain
+          {t('Chain')}
         </Input.Label>
         <Input.Description>
-          Best rung first. A launch takes the first rung that both the host and the device support, or the
-          last H.264 rung if none fits.
+          {t(
+            'Best rung first. A launch takes the first rung that both the host and the device support, or the last H.264 rung if none fits.',
+          )}
         </Input.Description>
       </div>
       {value.length > 0 && (
@@ -72,20 +76,23 @@ export function ChainEditor(props: {
                 <span className={styles.chainActions}>
                   {/* Not disabled at the ends, because a disabled button loses the focus. */}
                   <ActionIcon
-                    aria-label={`Move ${nameOf(id)} up`}
+                    aria-label={t('Move {rung} up', { rung: nameOf(id) })}
                     aria-disabled={index === 0}
                     onClick={() => move(index, -1)}
                   >
                     <IconArrowUp size={18} />
                   </ActionIcon>
                   <ActionIcon
-                    aria-label={`Move ${nameOf(id)} down`}
+                    aria-label={t('Move {rung} down', { rung: nameOf(id) })}
                     aria-disabled={index === value.length - 1}
                     onClick={() => move(index, 1)}
                   >
                     <IconArrowDown size={18} />
                   </ActionIcon>
-                  <ActionIcon aria-label={`Take ${nameOf(id)} out`} onClick={() => remove(id)}>
+                  <ActionIcon
+                    aria-label={t('Take {rung} out', { rung: nameOf(id) })}
+                    onClick={() => remove(id)}
+                  >
                     <IconX size={18} />
                   </ActionIcon>
                 </span>
@@ -97,11 +104,11 @@ export function ChainEditor(props: {
       <div className={styles.chainAdd}>
         <NativeSelect
           ref={select}
-          aria-label="Rung to add"
+          aria-label={t('Rung to add')}
           aria-describedby={hasError ? errorId : undefined}
           data-path="rungs"
           data={[
-            { value: '', label: 'Choose a rung to add' },
+            { value: '', label: t('Choose a rung to add') },
             ...rungs
               .filter(({ id }) => !value.includes(id))
               .map((rung) => ({ value: rung.id, label: rung.display_name })),
@@ -109,7 +116,7 @@ export function ChainEditor(props: {
           value={adding}
           onChange={(event) => setAdding(event.currentTarget.value)}
         />
-        <Button onClick={add}>Add</Button>
+        <Button onClick={add}>{t('Add')}</Button>
       </div>
       {hasError && (
         <Input.Error id={errorId} role="alert">

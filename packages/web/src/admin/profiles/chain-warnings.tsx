@@ -1,5 +1,6 @@
 import type { ChainWarning } from '@footlight/protocol/rest';
 import { IconAlertTriangle } from '@tabler/icons-react';
+import { t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { warningLabel } from './profile-labels.ts';
 
@@ -10,7 +11,7 @@ export function ChainWarnings({ warnings }: { warnings: readonly ChainWarning[] 
     <ul className={styles.findings}>
       {warnings.map((warning) => (
         <li key={warning.message} className={styles.finding} data-tone="warning">
-          <IconAlertTriangle size={20} aria-label="Warning" />
+          <IconAlertTriangle size={20} aria-label={t('Warning')} />
           <div className={styles.findingText}>
             <p className={styles.findingTitle}>{warningLabel(warning)}</p>
             <p>{warning.message}</p>

@@ -3,6 +3,7 @@ import { Button, NativeSelect, NumberInput, Textarea, TextInput } from '@mantine
 import { useForm } from '@mantine/form';
 import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
+import { t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { ChainEditor } from './chain-editor.tsx';
@@ -33,20 +34,24 @@ export function LaunchProfileFields(props: {
     <form className={styles.form} onSubmit={form.onSubmit(props.onSubmit, focusFirstError)} noValidate>
       {!props.made && (
         <TextInput
-          label="Id"
-          description="Its name in addresses and settings. You cannot change it later."
+          label={t('Id')}
+          description={t('Its name in addresses and settings. You cannot change it later.')}
           placeholder="1080p60"
           classNames={{ input: styles.mono ?? '' }}
           {...form.getInputProps('id')}
         />
       )}
-      <TextInput label="Name" {...form.getInputProps('display_name')} />
-      <Textarea label="Description" rows={2} {...form.getInputProps('description')} />
+      <TextInput label={t('Name')} {...form.getInputProps('display_name')} />
+      <Textarea label={t('Description')} rows={2} {...form.getInputProps('description')} />
       <div className={styles.pair}>
-        <NativeSelect label="Who it is for" data={VISIBILITIES} {...form.getInputProps('visibility')} />
+        <NativeSelect
+          label={t('Who it is for')}
+          data={VISIBILITIES.map((option) => ({ ...option, label: t(option.label) }))}
+          {...form.getInputProps('visibility')}
+        />
         <NumberInput
-          label="Place in lists"
-          description="A smaller number is higher in the list."
+          label={t('Place in lists')}
+          description={t('A smaller number is higher in the list.')}
           {...form.getInputProps('sort_order')}
         />
       </div>

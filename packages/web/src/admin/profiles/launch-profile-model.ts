@@ -1,8 +1,8 @@
 import type { LaunchProfile } from '@footlight/protocol/rest';
+import { plural, t } from '../../i18n/translate.ts';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { numberRule, textRule } from '../frame/bound-rules.ts';
-import { countLabel } from '../frame/quantity-labels.ts';
-import { ID_MESSAGES } from './profile-labels.ts';
+import { idMessages } from './profile-labels.ts';
 
 /** A launch profile in form fields. */
 export interface LaunchProfileForm {
@@ -55,26 +55,37 @@ export function bodyOf(form: LaunchProfileForm) {
 
 /** The rule of each field: describes its error. The server checks the chain. */
 export const launchProfileRules = {
-  id: textRule(bounds.id, ID_MESSAGES),
-  display_name: textRule(bounds.display_name, { blank: 'Give it a name' }),
+  id: (value: string) => textRule(bounds.id, idMessages())(value),
+  display_name: (value: string) => textRule(bounds.display_name, { blank: t('Give it a name') })(value),
   sort_order: numberRule(bounds.sort_order),
-  rungs: (value: string[]) => (value.length === 0 ? 'Add at least one H.264 rung' : null),
+  rungs: (value: string[]) => (value.length === 0 ? t('Add at least one H.264 rung') : null),
 };
 
 /** The effects of the deletion of a launch profile, or the reason why it is refused, in numbers. Pure. */
 export function deletionLabel({ rungs, used_by, allowed_by }: LaunchProfile): string {
   const kept = [
-    used_by.apps.length > 0 && countLabel(used_by.apps.length, 'app'),
-    used_by.global_default && 'the instance',
-    used_by.user_preferences > 0 && countLabel(used_by.user_preferences, 'person', 'people'),
+    used_by.apps.length > 0 && plural(used_by.apps.length, '{n} app', '{n} apps'),
+    used_by.global_default && t('the instance'),
+    used_by.user_preferences > 0 && plural(used_by.user_preferences, '{n} person', '{n} people'),
   ].filter((each) => each !== false);
-  if (kept.length > 0) return `It cannot be deleted while it is the default of ${kept.join(', ')}.`;
-  const stays = `Its ${countLabel(rungs.length, 'rung')} ${rungs.length === 1 ? 'stays' : 'stay'}.`;
+  if (kept.length > 0)
+    return t('It cannot be deleted while it is the default of {uses}.', { uses: kept.join(', ') });
+  const stays = plural(rungs.length, 'Its {n} rung stays.', 'Its {n} rungs stay.');
   const { apps, alone } = allowed_by;
-  if (apps === 0) return `${stays} No app is limited to it.`;
+  if (apps === 0) return `${stays} ${t('No app is limited to it.')}`;
+  const shortened = plural(
+    apps,
+    'It disappears from the list of {n} app that allows it.',
+    'It disappears from the lists of {n} apps that allow it.',
+  );
+  if (alone === 0) return `${stays} ${shortened}`;
   const widened =
-    alone === 0
-      ? ''
-      : ` ${apps === 1 ? 'It' : `${alone} of them`} ${alone === 1 ? 'allows' : 'allow'} nothing else, and can then be launched with any launch profile.`;
-  return `${stays} It disappears from the ${apps === 1 ? 'list of 1 app that allows it' : `lists of ${apps} apps that allow it`}.${widened}`;
+    apps === 1
+      ? t('It allows nothing else, and can then be launched with any launch profile.')
+      : plural(
+          alone,
+          '{n} of them allows nothing else, and can then be launched with any launch profile.',
+          '{n} of them allow nothing else, and can then be launched with any launch profile.',
+        );
+  return `${stays} ${shortened} ${widened}`;
 }

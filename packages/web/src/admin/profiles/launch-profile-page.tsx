@@ -6,18 +6,18 @@ import { call } from '../../api/client.ts';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { plural, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { changesOf } from '../frame/changes.ts';
 import { PageHead } from '../frame/page-head.tsx';
-import { countLabel } from '../frame/quantity-labels.ts';
 import { AbsentRecord, DeleteRecord } from '../frame/record-page.tsx';
 import { ChainWarnings } from './chain-warnings.tsx';
 import { LaunchProfileFields } from './launch-profile-form.tsx';
 import { bodyOf, chainOf, deletionLabel, formOf, type LaunchProfileForm } from './launch-profile-model.ts';
 import { useRungs } from './use-profiles.ts';
 
-const BACK = { to: '/admin/profiles', label: 'Profiles' } as const;
+const back = () => ({ to: '/admin/profiles', label: t('Profiles') }) as const;
 
 /** One launch profile: the places where it is the default, its fields, its deletion. */
 export function LaunchProfilePage({ id }: { id: string }) {
@@ -26,9 +26,9 @@ export function LaunchProfilePage({ id }: { id: string }) {
     queryFn: ({ signal }) => call('launchProfiles.read', { params: { id }, signal }),
   });
   const profile = query.data;
-  usePageTitle(profile?.display_name ?? 'Launch profile');
+  usePageTitle(profile?.display_name ?? t('Launch profile'));
   if (query.isError || profile === undefined) {
-    return <AbsentRecord label="Launch profile" back={BACK} query={query} />;
+    return <AbsentRecord label={t('Launch profile')} back={back()} query={query} />;
   }
   return <LoadedProfile profile={profile} />;
 }
@@ -44,8 +44,12 @@ function LoadedProfile({ profile }: { profile: LaunchProfile }) {
       }),
     onSuccess: (answer) => {
       queryClient.setQueryData(adminKeys.launchProfile(profile.id), answer);
-      const doubt = answer.warnings.length === 0 ? '' : ', with a warning about its chain';
-      notifications.show({ message: `${answer.display_name} was saved${doubt}`, autoClose: 4000 });
+      const name = answer.display_name;
+      const message =
+        answer.warnings.length === 0
+          ? t('{name} was saved', { name })
+          : t('{name} was saved, with a warning about its chain', { name });
+      notifications.show({ message, autoClose: 4000 });
       return Promise.all([
         queryClient.invalidateQueries({ queryKey: adminKeys.launchProfileList }),
         queryClient.invalidateQueries({ queryKey: adminKeys.rungs }),
@@ -54,14 +58,14 @@ function LoadedProfile({ profile }: { profile: LaunchProfile }) {
   });
   return (
     <>
-      <PageHead title={profile.display_name} back={BACK} actions={<DeleteProfile profile={profile} />} />
+      <PageHead title={profile.display_name} back={back()} actions={<DeleteProfile profile={profile} />} />
       <div className={styles.sheet}>
         <dl className={styles.facts}>
-          <dt>Default of</dt>
+          <dt>{t('Default of')}</dt>
           <dd>
             <Uses usedBy={profile.used_by} />
           </dd>
-          <dt>Id</dt>
+          <dt>{t('Id')}</dt>
           <dd className={styles.mono}>{profile.id}</dd>
         </dl>
       </div>
@@ -73,7 +77,7 @@ function LoadedProfile({ profile }: { profile: LaunchProfile }) {
           initial={formOf(profile)}
           rungs={rungs.data.items}
           made
-          action="Save changes"
+          action={t('Save changes')}
           pending={save.isPending}
           error={save.error}
           onSubmit={(form) => save.mutate(form)}
@@ -86,11 +90,11 @@ function LoadedProfile({ profile }: { profile: LaunchProfile }) {
 function Uses({ usedBy }: { usedBy: LaunchProfile['used_by'] }) {
   const { apps, global_default, user_preferences } = usedBy;
   if (!global_default && apps.length === 0 && user_preferences === 0) {
-    return <span className={styles.dim}>nobody</span>;
+    return <span className={styles.dim}>{t('nobody')}</span>;
   }
   return (
     <ul>
-      {global_default && <li>The instance</li>}
+      {global_default && <li>{t('The instance')}</li>}
       {apps.map((app) => (
         <li key={app.id}>
           <Link to="/admin/apps/$id" params={{ id: app.id }}>
@@ -99,7 +103,9 @@ function Uses({ usedBy }: { usedBy: LaunchProfile['used_by'] }) {
         </li>
       ))}
       {user_preferences > 0 && (
-        <li>{countLabel(user_preferences, 'person', 'people')} by their own choice</li>
+        <li>
+          {plural(user_preferences, '{n} person by their own choice', '{n} people by their own choice')}
+        </li>
       )}
     </ul>
   );
@@ -109,7 +115,7 @@ function DeleteProfile({ profile }: { profile: LaunchProfile }) {
   return (
     <DeleteRecord
       name={profile.display_name}
-      back={BACK}
+      back={back()}
       remove={() => call('launchProfiles.delete', { params: { id: profile.id } })}
       stale={[adminKeys.launchProfileList, adminKeys.rungs]}
     >

@@ -6,6 +6,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
 import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
+import { t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { changesOf } from '../frame/changes.ts';
@@ -33,7 +34,7 @@ export function PolicyForm(props: { policy: InstanceProfilePolicy; profiles: rea
       }),
     onSuccess: (answer) => {
       queryClient.setQueryData(adminKeys.profilePolicy, answer);
-      notifications.show({ message: 'The policy was saved', autoClose: 4000 });
+      notifications.show({ message: t('The policy was saved'), autoClose: 4000 });
       return queryClient.invalidateQueries({ queryKey: adminKeys.launchProfiles });
     },
   });
@@ -45,25 +46,25 @@ export function PolicyForm(props: { policy: InstanceProfilePolicy; profiles: rea
       noValidate
     >
       <NativeSelect
-        label="Default of the instance"
-        description="For every app without its own default, if the person chose none."
+        label={t('Default of the instance')}
+        description={t('For every app without its own default, if the person chose none.')}
         data={defaultOptions(
           props.profiles,
           policy.global_default_profile_id,
-          'None: each app’s own numbers',
+          t('None: each app’s own numbers'),
         )}
         key={form.key('global_default_profile_id')}
         {...form.getInputProps('global_default_profile_id')}
       />
       <Switch
-        label="People may choose a launch profile of their own"
+        label={t('People may choose a launch profile of their own')}
         key={form.key('user_overrides_allowed')}
         {...form.getInputProps('user_overrides_allowed', { type: 'checkbox' })}
       />
       {refusal !== null && <Problem error={refusal} />}
       <div>
         <Button type="submit" loading={save.isPending}>
-          Save policy
+          {t('Save policy')}
         </Button>
       </div>
     </form>

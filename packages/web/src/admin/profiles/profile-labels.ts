@@ -1,24 +1,26 @@
 import type { ChainWarning, LaunchProfile, StreamProfile } from '@footlight/protocol/rest';
-import { countLabel } from '../frame/quantity-labels.ts';
+import { localeTag, msg, plural, t } from '../../i18n/translate.ts';
 
 /** Error texts for an id that an administrator chooses. */
-export const ID_MESSAGES = {
-  blank: 'Choose an id',
-  pattern: 'Choose another id: this one cannot be part of an address',
-};
+export const idMessages = () => ({
+  blank: t('Choose an id'),
+  pattern: t('Choose another id: this one cannot be part of an address'),
+});
 
 export const CODEC_LABELS = { h264: 'H.264', hevc: 'HEVC', av1: 'AV1' };
 
 export const VISIBILITIES = [
-  { value: 'user', label: 'People' },
-  { value: 'debug', label: 'Administrators: debug' },
-  { value: 'internal', label: 'Administrators: internal' },
+  { value: 'user', label: msg('People') },
+  { value: 'debug', label: msg('Administrators: debug') },
+  { value: 'internal', label: msg('Administrators: internal') },
 ];
-export const VISIBILITY_LABELS = { user: 'People', debug: 'Debug', internal: 'Internal' };
+export const VISIBILITY_LABELS = { user: msg('People'), debug: msg('Debug'), internal: msg('Internal') };
 
 /** A readable bitrate. @param kbps kbit/s */
 export function bitrateLabel(kbps: number): string {
-  return kbps < 1000 ? `${kbps} kbit/s` : `${(kbps / 1000).toFixed(1)} Mbit/s`;
+  if (kbps < 1000) return `${kbps} kbit/s`;
+  const options = { minimumFractionDigits: 1, maximumFractionDigits: 1, useGrouping: false };
+  return `${(kbps / 1000).toLocaleString(localeTag(), options)} Mbit/s`;
 }
 
 /** A rung's picture in one line. */
@@ -29,21 +31,21 @@ export function rungLabel(rung: StreamProfile): string {
 /** Where a launch profile is the default; null: nowhere. */
 export function usesLabel(usedBy: LaunchProfile['used_by']): string | null {
   const parts = [
-    usedBy.global_default ? 'Default here' : null,
-    usedBy.apps.length > 0 ? countLabel(usedBy.apps.length, 'app') : null,
-    usedBy.user_preferences > 0 ? countLabel(usedBy.user_preferences, 'person', 'people') : null,
+    usedBy.global_default ? t('Default here') : null,
+    usedBy.apps.length > 0 ? plural(usedBy.apps.length, '{n} app', '{n} apps') : null,
+    usedBy.user_preferences > 0 ? plural(usedBy.user_preferences, '{n} person', '{n} people') : null,
   ].filter((part) => part !== null);
   return parts.length === 0 ? null : parts.join(', ');
 }
 
 const WARNING_LABELS: Record<string, string> = {
-  h264_floor_not_last: 'H.264 is not last',
-  floor_not_least_demanding: 'H.264 asks more',
+  h264_floor_not_last: msg('H.264 is not last'),
+  floor_not_least_demanding: msg('H.264 asks more'),
 };
 
 /** A warning about a chain as a short label; the server's sentence has the details. */
 export function warningLabel(warning: Pick<ChainWarning, 'message'> & { code: string }): string {
-  return WARNING_LABELS[warning.code] ?? 'Look at the chain';
+  return t(WARNING_LABELS[warning.code] ?? msg('Look at the chain'));
 }
 
 /**
@@ -60,7 +62,7 @@ export function defaultOptions(
     { value: '', label: none },
     ...offered.map(({ id, display_name, visibility }) => ({
       value: id,
-      label: visibility === 'user' ? display_name : `${display_name} (hidden from people)`,
+      label: visibility === 'user' ? display_name : t('{name} (hidden from people)', { name: display_name }),
     })),
   ];
 }

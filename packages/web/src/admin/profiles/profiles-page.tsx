@@ -7,6 +7,7 @@ import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { msg, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
 import { sortRows } from '../frame/lists/table-sort.ts';
@@ -18,11 +19,11 @@ import { Rungs } from './rung-table.tsx';
 import { useLaunchProfiles, useProfilePolicy, useRungs } from './use-profiles.ts';
 
 const COLUMNS: readonly Column[] = [
-  { label: 'Launch profile', sort: 'name' },
-  { label: 'For', sort: 'for' },
-  { label: 'Chain' },
-  { label: 'Default of' },
-  { label: 'Warnings' },
+  { label: msg('Launch profile'), sort: 'name' },
+  { label: msg('For'), sort: 'for' },
+  { label: msg('Chain') },
+  { label: msg('Default of') },
+  { label: msg('Warnings') },
 ];
 
 const SORT_KEYS = {
@@ -32,7 +33,7 @@ const SORT_KEYS = {
 
 /** Launch profiles, policy and rungs. */
 export function ProfilesPage() {
-  usePageTitle('Profiles');
+  usePageTitle(t('Profiles'));
   const profiles = useLaunchProfiles();
   const policy = useProfilePolicy();
   const items = profiles.data?.items;
@@ -46,31 +47,34 @@ export function ProfilesPage() {
       leftSection={<IconPlus size={18} />}
       renderRoot={(props) => <Link to="/admin/new-profile" {...props} />}
     >
-      Add a launch profile
+      {t('Add a launch profile')}
     </Button>
   );
   return (
     <>
       <PageHead
-        title="Profiles"
-        lead="A rung is one way to encode the picture: codec, size, frame rate and bitrate. A launch profile is a chain of rungs; a launch uses the first one that host and device support."
+        title={t('Profiles')}
+        lead={t(
+          'A rung is one way to encode the picture: codec, size, frame rate and bitrate. A launch profile is a chain of rungs; a launch uses the first one that host and device support.',
+        )}
         actions={items?.length === 0 ? undefined : add}
       />
       {isLoading ? (
         <Skeleton height={640} radius={14} />
       ) : (
         <>
-          <Section title="Launch profiles" folds busy={profiles.isPending}>
+          <Section title={t('Launch profiles')} folds busy={profiles.isPending}>
             {profiles.isError && <Problem error={profiles.error} retry={() => void profiles.refetch()} />}
             {items?.length === 0 ? (
-              <EmptyState icon={IconStack2} title="No launch profiles" action={add}>
-                Without a launch profile, each app streams with the size, frame rate and bitrate that it
-                declares.
+              <EmptyState icon={IconStack2} title={t('No launch profiles')} action={add}>
+                {t(
+                  'Without a launch profile, each app streams with the size, frame rate and bitrate that it declares.',
+                )}
               </EmptyState>
             ) : (
               <DataTable
-                label="Launch profiles"
-                columns={COLUMNS}
+                label={t('Launch profiles')}
+                columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
                 order={{ sort: search.sort, onSort: (sort) => setSearch({ sort: sort ?? '' }) }}
               >
                 {items === undefined && <SkeletonRows rows={6} columns={COLUMNS.length} />}
@@ -80,7 +84,7 @@ export function ProfilesPage() {
               </DataTable>
             )}
           </Section>
-          <Section title="Which one applies" busy={policy.isPending}>
+          <Section title={t('Which one applies')} busy={policy.isPending}>
             {policy.isError && <Problem error={policy.error} retry={() => void policy.refetch()} />}
             {(policy.data === undefined || items === undefined) && !policy.isError && !profiles.isError && (
               <Skeleton height={160} radius={14} />
@@ -105,7 +109,7 @@ function Row({ profile }: { profile: LaunchProfile }) {
           {profile.display_name}
         </Link>
       </td>
-      <td>{VISIBILITY_LABELS[profile.visibility]}</td>
+      <td>{t(VISIBILITY_LABELS[profile.visibility])}</td>
       <td>
         <ol className={styles.chain}>
           {profile.rungs.map(({ stream_profile: rung }) => (
@@ -115,10 +119,10 @@ function Row({ profile }: { profile: LaunchProfile }) {
           ))}
         </ol>
       </td>
-      <td>{uses ?? <span className={styles.dim}>nobody</span>}</td>
+      <td>{uses ?? <span className={styles.dim}>{t('nobody')}</span>}</td>
       <td>
         {profile.warnings.length === 0 ? (
-          <span className={styles.dim}>none</span>
+          <span className={styles.dim}>{t('none')}</span>
         ) : (
           <span className={styles.warnings}>
             {profile.warnings.map((warning) => (

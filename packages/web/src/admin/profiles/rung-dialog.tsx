@@ -7,6 +7,7 @@ import { call } from '../../api/client.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
+import { msg, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { changesOf } from '../frame/changes.ts';
@@ -27,14 +28,14 @@ const H264_PROFILES = [
   { value: 'high', label: 'High' },
 ];
 const DISPLAYS = [
-  { value: 'none', label: 'Any display' },
-  { value: 'recommended', label: 'A fast display is better' },
-  { value: 'required', label: 'Needs a fast display' },
+  { value: 'none', label: msg('Any display') },
+  { value: 'recommended', label: msg('A fast display is better') },
+  { value: 'required', label: msg('Needs a fast display') },
 ];
 const BROWSERS = [
-  { value: 'recommended', label: 'Recommended' },
-  { value: 'supported', label: 'Supported' },
-  { value: 'risky', label: 'Risky' },
+  { value: 'recommended', label: msg('Recommended') },
+  { value: 'supported', label: msg('Supported') },
+  { value: 'risky', label: msg('Risky') },
 ];
 
 /**
@@ -45,7 +46,7 @@ export function RungDialog(props: { opened: boolean; rung: StreamProfile | null;
   return (
     <Dialog
       opened={props.opened}
-      title={props.rung === null ? 'Add a rung' : props.rung.display_name}
+      title={props.rung === null ? t('Add a rung') : props.rung.display_name}
       onClose={props.onClose}
     >
       <RungFields rung={props.rung} onDone={props.onClose} />
@@ -71,8 +72,9 @@ function RungFields({ rung, onDone }: { rung: StreamProfile | null; onDone: () =
       return call('streamProfiles.update', { params: { id: rung.id }, body: changesOf(rung, fields) });
     },
     onSuccess: (answer) => {
-      const done = rung === null ? 'added' : 'saved';
-      notifications.show({ message: `${answer.display_name} was ${done}`, autoClose: 4000 });
+      const name = answer.display_name;
+      const message = rung === null ? t('{name} was added', { name }) : t('{name} was saved', { name });
+      notifications.show({ message, autoClose: 4000 });
       if (answer.warnings === undefined) onDone();
       return Promise.all([
         queryClient.invalidateQueries({ queryKey: adminKeys.rungs }),
@@ -84,10 +86,10 @@ function RungFields({ rung, onDone }: { rung: StreamProfile | null; onDone: () =
   if (save.data?.warnings !== undefined) {
     return (
       <div className={styles.stack}>
-        <p>The rung was saved. With its new codec, these chains have warnings:</p>
+        <p>{t('The rung was saved. With its new codec, these chains have warnings:')}</p>
         <ChainWarnings warnings={save.data.warnings} />
         <Button variant="filled" onClick={onDone}>
-          I have seen it
+          {t('I have seen it')}
         </Button>
       </div>
     );
@@ -101,89 +103,101 @@ function RungFields({ rung, onDone }: { rung: StreamProfile | null; onDone: () =
     >
       {rung === null && (
         <TextInput
-          label="Id"
-          description="Its name in chains. You cannot change it later."
+          label={t('Id')}
+          description={t('Its name in chains. You cannot change it later.')}
           placeholder="1080p60-h264"
           classNames={{ input: styles.mono ?? '' }}
           data-autofocus
           {...field('id')}
         />
       )}
-      <TextInput label="Name" {...(rung !== null && { 'data-autofocus': true })} {...field('display_name')} />
+      <TextInput
+        label={t('Name')}
+        {...(rung !== null && { 'data-autofocus': true })}
+        {...field('display_name')}
+      />
       <div className={styles.pair}>
-        <NativeSelect label="Codec" data={CODECS} {...field('codec')} />
-        <NumberInput label="Frames per second" {...field('fps')} />
-        <NumberInput label="Width" suffix=" px" {...field('width')} />
-        <NumberInput label="Height" suffix=" px" {...field('height')} />
+        <NativeSelect label={t('Codec')} data={CODECS} {...field('codec')} />
+        <NumberInput label={t('Frames per second')} {...field('fps')} />
+        <NumberInput label={t('Width')} suffix=" px" {...field('width')} />
+        <NumberInput label={t('Height')} suffix=" px" {...field('height')} />
       </div>
-      <NumberInput label="Bitrate" suffix=" kbit/s" {...field('nominal_bitrate_kbps')} />
-      <Disclosure label="More" wrong={DISCLOSED_FIELDS.some((name) => form.errors[name] !== undefined)}>
+      <NumberInput label={t('Bitrate')} suffix=" kbit/s" {...field('nominal_bitrate_kbps')} />
+      <Disclosure label={t('More')} wrong={DISCLOSED_FIELDS.some((name) => form.errors[name] !== undefined)}>
         <div className={styles.pair}>
           <NumberInput
-            label="Not offered below"
-            description="Measured bandwidth; 0: always offered."
+            label={t('Not offered below')}
+            description={t('Measured bandwidth; 0: always offered.')}
             suffix=" kbit/s"
             {...field('min_offer_bandwidth_kbps')}
           />
           <NumberInput
-            label="Risky below"
-            description="Measured bandwidth; 0: never risky."
+            label={t('Risky below')}
+            description={t('Measured bandwidth; 0: never risky.')}
             suffix=" kbit/s"
             {...field('recommended_offer_bandwidth_kbps')}
           />
           <NumberInput
-            label="Adaptation floor"
-            description="0: the agent’s default."
+            label={t('Adaptation floor')}
+            description={t('0: the agent’s default.')}
             suffix=" kbit/s"
             {...field('abr_floor_kbps')}
           />
           <NumberInput
-            label="Headroom"
-            description="Times the bitrate."
+            label={t('Headroom')}
+            description={t('Times the bitrate.')}
             allowDecimal
             {...field('headroom_factor')}
           />
           <NumberInput
-            label="Longest round trip"
-            description="0: no limit."
+            label={t('Longest round trip')}
+            description={t('0: no limit.')}
             suffix=" ms"
             {...field('max_startup_rtt_ms')}
           />
           <NumberInput
-            label="Playout delay"
-            description="At the start of a session."
+            label={t('Playout delay')}
+            description={t('At the start of a session.')}
             suffix=" ms"
             {...field('playout0_ms')}
           />
           <NumberInput
-            label="Lines to decode"
-            description="The device must decode at least this number; 0: any."
+            label={t('Lines to decode')}
+            description={t('The device must decode at least this number; 0: any.')}
             {...field('min_decode_height')}
           />
           <NativeSelect
-            label="H.264 profile"
-            description="Only for that codec."
+            label={t('H.264 profile')}
+            description={t('Only for that codec.')}
             data={H264_PROFILES}
             {...field('h264_profile')}
           />
-          <NativeSelect label="Display" data={DISPLAYS} {...field('high_refresh_display')} />
-          <NativeSelect label="Browsers" data={BROWSERS} {...field('browser_client')} />
+          <NativeSelect
+            label={t('Display')}
+            data={DISPLAYS.map((option) => ({ ...option, label: t(option.label) }))}
+            {...field('high_refresh_display')}
+          />
+          <NativeSelect
+            label={t('Browsers')}
+            data={BROWSERS.map((option) => ({ ...option, label: t(option.label) }))}
+            {...field('browser_client')}
+          />
         </div>
         <NativeSelect
-          label="Who it is for"
-          description="Launch profiles may list any rung."
-          data={VISIBILITIES}
+          label={t('Who it is for')}
+          description={t('Launch profiles may list any rung.')}
+          data={VISIBILITIES.map((option) => ({ ...option, label: t(option.label) }))}
           {...field('visibility')}
         />
         <Checkbox
-          label="Only on hosts with a hardware encoder"
+          label={t('Only on hosts with a hardware encoder')}
           key={form.key('hardware_encoder_required')}
           {...form.getInputProps('hardware_encoder_required', { type: 'checkbox' })}
         />
       </Disclosure>
       {refusal !== null && <Problem error={refusal} />}
       <Button type="submit" variant="filled" loading={save.isPending}>
-        {rung === null ? 'Add rung' : 'Save changes'}
+        {rung === null ? t('Add rung') : t('Save changes')}
       </Button>
     </form>
   );

@@ -8,27 +8,27 @@ import { call } from '../../api/client.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
+import { msg, plural, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/data-table.tsx';
 import { sortRows } from '../frame/lists/table-sort.ts';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { Section } from '../frame/page-head.tsx';
-import { countLabel } from '../frame/quantity-labels.ts';
 import { bitrateLabel, CODEC_LABELS } from './profile-labels.ts';
 import { RungDialog } from './rung-dialog.tsx';
 import { useRungs } from './use-profiles.ts';
 
 const COLUMNS: readonly Column[] = [
-  { label: 'Rung', sort: 'name' },
-  { label: 'Id', sort: 'id' },
-  { label: 'Codec', sort: 'codec' },
-  { label: 'Picture', sort: 'size', kind: 'number' },
-  { label: 'FPS', sort: 'fps', kind: 'number' },
-  { label: 'Bitrate', sort: 'rate', kind: 'number' },
-  { label: 'Used by', sort: 'chains' },
-  { label: 'Sessions', sort: 'sessions', kind: 'number' },
-  { label: 'Actions', kind: 'action' },
+  { label: msg('Rung'), sort: 'name' },
+  { label: msg('Id'), sort: 'id' },
+  { label: msg('Codec'), sort: 'codec' },
+  { label: msg('Picture'), sort: 'size', kind: 'number' },
+  { label: msg('FPS'), sort: 'fps', kind: 'number' },
+  { label: msg('Bitrate'), sort: 'rate', kind: 'number' },
+  { label: msg('Used by'), sort: 'chains' },
+  { label: msg('Sessions'), sort: 'sessions', kind: 'number' },
+  { label: msg('Actions'), kind: 'action' },
 ];
 
 const SORT_KEYS = {
@@ -53,7 +53,7 @@ export function Rungs() {
     mutationFn: (rung: ListedStreamProfile) => call('streamProfiles.delete', { params: { id: rung.id } }),
     onSuccess: (_answer, rung) => {
       setDeleting(null);
-      notifications.show({ message: `${rung.display_name} was deleted`, autoClose: 4000 });
+      notifications.show({ message: t('{name} was deleted', { name: rung.display_name }), autoClose: 4000 });
       return queryClient.invalidateQueries({ queryKey: adminKeys.rungs });
     },
   });
@@ -61,21 +61,22 @@ export function Rungs() {
   const [search, setSearch] = useListSearch(['rungs']);
   const add = (
     <Button size="sm" onClick={() => setEditing('new')}>
-      Add a rung
+      {t('Add a rung')}
     </Button>
   );
   return (
-    <Section title="Rungs" folds actions={rungs?.length === 0 ? undefined : add} busy={query.isPending}>
+    <Section title={t('Rungs')} folds actions={rungs?.length === 0 ? undefined : add} busy={query.isPending}>
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {rungs?.length === 0 ? (
-        <EmptyState icon={IconStack2} title="No rungs yet" action={add}>
-          A rung is one way to encode: codec, size, frames per second and bitrate. Launch profiles are made of
-          them.
+        <EmptyState icon={IconStack2} title={t('No rungs yet')} action={add}>
+          {t(
+            'A rung is one way to encode: codec, size, frames per second and bitrate. Launch profiles are made of them.',
+          )}
         </EmptyState>
       ) : (
         <DataTable
-          label="Rungs"
-          columns={COLUMNS}
+          label={t('Rungs')}
+          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
           order={{ sort: search.rungs, onSort: (sort) => setSearch({ rungs: sort ?? '' }) }}
         >
           {rungs === undefined && <SkeletonRows rows={6} columns={COLUMNS.length} />}
@@ -95,17 +96,20 @@ export function Rungs() {
               <td className={styles.number}>{bitrateLabel(rung.nominal_bitrate_kbps)}</td>
               <td>
                 {rung.used_by === undefined ? (
-                  <span className={styles.dim}>no chain</span>
+                  <span className={styles.dim}>{t('no chain')}</span>
                 ) : (
                   <span title={rung.used_by.map((profile) => profile.display_name).join(', ')}>
-                    {countLabel(rung.used_by.length, 'chain')}
+                    {plural(rung.used_by.length, '{n} chain', '{n} chains')}
                   </span>
                 )}
               </td>
               <td className={styles.number}>{rung.session_count ?? 0}</td>
               <td className={styles.rowActions}>
-                <EndButton label={`Delete rung ${rung.display_name}`} onClick={() => setDeleting(rung)}>
-                  Delete
+                <EndButton
+                  label={t('Delete rung {rung}', { rung: rung.display_name })}
+                  onClick={() => setDeleting(rung)}
+                >
+                  {t('Delete')}
                 </EndButton>
               </td>
             </tr>
@@ -119,8 +123,8 @@ export function Rungs() {
       />
       <ConfirmDialog
         opened={deleting !== null}
-        title={`Delete the rung ${deleting?.display_name ?? ''}?`}
-        action={`Delete ${deleting?.display_name ?? 'it'}`}
+        title={t('Delete the rung {rung}?', { rung: deleting?.display_name ?? '' })}
+        action={t('Delete {name}', { name: deleting?.display_name ?? t('it') })}
         pending={remove.isPending}
         error={remove.error}
         onConfirm={() => deleting !== null && remove.mutate(deleting)}
@@ -137,13 +141,21 @@ export function Rungs() {
 
 /** The reason why a deletion is refused, in numbers. */
 function deletionLabel({ used_by = [], session_count = 0 }: ListedStreamProfile): string {
-  if (used_by.length === 0 && session_count === 0) return 'No chain lists it, and no session has used it.';
+  if (used_by.length === 0 && session_count === 0) return t('No chain lists it, and no session has used it.');
   return [
     used_by.length > 0
-      ? `${countLabel(used_by.length, 'chain lists', 'chains list')} it; remove it there first.`
+      ? plural(
+          used_by.length,
+          '{n} chain lists it; remove it there first.',
+          '{n} chains list it; remove it there first.',
+        )
       : '',
     session_count > 0
-      ? `${countLabel(session_count, 'session has', 'sessions have')} used it, so it stays for their history.`
+      ? plural(
+          session_count,
+          '{n} session has used it, so it stays for their history.',
+          '{n} sessions have used it, so it stays for their history.',
+        )
       : '',
   ]
     .filter(Boolean)
