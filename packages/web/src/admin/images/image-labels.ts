@@ -1,6 +1,6 @@
 import type { CatalogImage } from '@footlight/protocol/rest';
 import type { Tone } from '../../components/state-chip.tsx';
-import { countLabel } from '../frame/quantity-labels.ts';
+import { msg, plural, t } from '../../i18n/translate.ts';
 
 type OnHost = CatalogImage['hosts'][number];
 
@@ -24,12 +24,13 @@ export function presenceOf({ hosts }: Pick<CatalogImage, 'hosts'>): Presence {
 
 /** Label of an image in the list. The worst state on any host decides. Pure. */
 export function imageState(image: CatalogImage): readonly [Tone, string] {
-  if (!image.installed) return ['neutral', 'Not installed'];
+  if (!image.installed) return ['neutral', t('Not installed')];
   const { busy, failed } = presenceOf(image);
-  if (failed.length > 0) return ['danger', `Failed on ${countLabel(failed.length, 'host')}`];
-  if (busy.length > 0) return ['info', `Fetching on ${countLabel(busy.length, 'host')}`];
-  if (image.update_available) return ['warning', image.pinned ? 'Newer one, pinned' : 'Newer one'];
-  return ['success', image.pinned ? 'Installed, pinned' : 'Installed'];
+  if (failed.length > 0)
+    return ['danger', plural(failed.length, 'Failed on {n} host', 'Failed on {n} hosts')];
+  if (busy.length > 0) return ['info', plural(busy.length, 'Fetching on {n} host', 'Fetching on {n} hosts')];
+  if (image.update_available) return ['warning', image.pinned ? t('Newer one, pinned') : t('Newer one')];
+  return ['success', image.pinned ? t('Installed, pinned') : t('Installed')];
 }
 
 /** On how many hosts an image is: "2 of 3 hosts". */
@@ -37,20 +38,28 @@ export function presenceLabel(image: CatalogImage): string {
   if (!image.installed) return '';
   const { ready, busy } = presenceOf(image);
   const percent = busy.map((host) => host.progress_pct).filter((pct) => pct !== null);
-  const slowest = percent.length === 0 ? '' : `, ${Math.min(...percent)} %`;
-  return `${ready.length} of ${countLabel(image.hosts.length, 'host')}${slowest}`;
+  const hosts = image.hosts.length;
+  return percent.length === 0
+    ? plural(hosts, '{ready} of {n} host', '{ready} of {n} hosts', { ready: ready.length })
+    : plural(hosts, '{ready} of {n} host, {percent} %', '{ready} of {n} hosts, {percent} %', {
+        ready: ready.length,
+        percent: Math.min(...percent),
+      });
 }
 
 const ON_HOST: Readonly<Record<OnHost['state'], readonly [Tone, string]>> = {
-  absent: ['neutral', 'Not there'],
-  pulling: ['info', 'Pulling'],
-  building: ['info', 'Building'],
-  ready: ['success', 'Ready'],
-  failed: ['danger', 'Failed'],
+  absent: ['neutral', msg('Not there')],
+  pulling: ['info', msg('Pulling')],
+  building: ['info', msg('Building')],
+  ready: ['success', msg('Ready')],
+  failed: ['danger', msg('Failed')],
 };
 
 /** The state of an image on a host, for its chip. */
-export const onHostState = ({ state }: Pick<OnHost, 'state'>): readonly [Tone, string] => ON_HOST[state];
+export function onHostState({ state }: Pick<OnHost, 'state'>): readonly [Tone, string] {
+  const [tone, label] = ON_HOST[state];
+  return [tone, t(label)];
+}
 
 /** Whether a pull or a build of any image is in progress. */
 export const isAdvancing = (images: readonly CatalogImage[] | undefined): boolean =>

@@ -9,36 +9,36 @@ import { Problem } from '../../components/problem.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import { bytesLabel } from '../../i18n/bytes-labels.ts';
+import { msg, plural, rich, t } from '../../i18n/translate.ts';
 import { useLiveSessions } from '../fleet/use-fleet.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable } from '../frame/lists/data-table.tsx';
 import { PageHead, Section } from '../frame/page-head.tsx';
-import { countLabel } from '../frame/quantity-labels.ts';
 import { AbsentRecord } from '../frame/record-page.tsx';
 import { imageState, onHostState, presenceOf } from './image-labels.ts';
 import { useImageAction, useImages } from './use-images.ts';
 
-const BACK = { to: '/admin/images', label: 'Images' } as const;
+const back = () => ({ to: '/admin/images', label: t('Images') }) as const;
 const COLUMNS: readonly Column[] = [
-  { label: 'Host' },
-  { label: 'State' },
-  { label: 'Progress' },
-  { label: 'Version' },
-  { label: 'Size', kind: 'number' },
+  { label: msg('Host') },
+  { label: msg('State') },
+  { label: msg('Progress') },
+  { label: msg('Version') },
+  { label: msg('Size'), kind: 'number' },
 ];
 
 /** One image: its description, its state on each host, and its actions. */
 export function ImagePage({ id }: { id: string }) {
   const query = useImages();
   const image = query.data?.images.find((each) => each.id === id);
-  usePageTitle(image?.display_name ?? 'Image');
+  usePageTitle(image?.display_name ?? t('Image'));
   if (image === undefined) {
     // The list contains every image, so an id that is not in it does not exist.
     const gone = query.isSuccess
       ? { isError: true, error: new ApiFailure(404, 'not_found', ''), refetch: query.refetch }
       : query;
-    return <AbsentRecord label="Image" back={BACK} query={gone} />;
+    return <AbsentRecord label={t('Image')} back={back()} query={gone} />;
   }
   return <LoadedImage image={image} />;
 }
@@ -56,7 +56,7 @@ function LoadedImage({ image }: { image: CatalogImage }) {
       <PageHead
         title={image.display_name}
         lead={image.description}
-        back={BACK}
+        back={back()}
         actions={
           image.installed ? (
             <>
@@ -67,22 +67,22 @@ function LoadedImage({ image }: { image: CatalogImage }) {
                   loading={isBusy('update')}
                   onClick={() => action.mutate({ image, action: 'update' })}
                 >
-                  Update to {image.version}
+                  {t('Update to {version}', { version: image.version })}
                 </Button>
               )}
               <Button
                 loading={isBusy('pin') || isBusy('unpin')}
                 onClick={() => action.mutate({ image, action: image.pinned ? 'unpin' : 'pin' })}
               >
-                {image.pinned ? 'Unpin' : 'Pin this version'}
+                {image.pinned ? t('Unpin') : t('Pin this version')}
               </Button>
               <Button color="danger" onClick={() => setRemoving(true)}>
-                Uninstall
+                {t('Uninstall')}
               </Button>
             </>
           ) : (
             <Button variant="filled" onClick={() => setInstalling(true)}>
-              Install
+              {t('Install')}
             </Button>
           )
         }
@@ -90,66 +90,79 @@ function LoadedImage({ image }: { image: CatalogImage }) {
       {action.isError && !removing && !installing && <Problem error={action.error} />}
       {image.pinned && image.update_available && (
         <p className={styles.note}>
-          {image.version} is newer. The image is pinned, so it stays at {image.installed_version} until you
-          unpin it.
+          {t('{newer} is newer. The image is pinned, so it stays at {installed} until you unpin it.', {
+            newer: image.version,
+            installed: image.installed_version ?? '',
+          })}
         </p>
       )}
       <div className={styles.sheet}>
         <dl className={styles.facts}>
-          <dt>State</dt>
+          <dt>{t('State')}</dt>
           <dd>
             <StateChip tone={tone}>{label}</StateChip>
           </dd>
-          <dt>In use</dt>
-          <dd>{image.installed_version ?? 'none'}</dd>
-          <dt>In the catalog</dt>
+          <dt>{t('In use')}</dt>
+          <dd>{image.installed_version ?? t('none')}</dd>
+          <dt>{t('In the catalog')}</dt>
           <dd>{image.version}</dd>
-          <dt>Made by</dt>
+          <dt>{t('Made by')}</dt>
           <dd>
-            {image.kind === 'prebuilt' ? 'Its publisher; hosts pull it' : 'Each host, from a Dockerfile'}
+            {image.kind === 'prebuilt'
+              ? t('Its publisher; hosts pull it')
+              : t('Each host, from a Dockerfile')}
           </dd>
           {image.installed && (
             <>
-              <dt>Hosts fetch it</dt>
-              <dd>{image.lazy ? 'With the first launch there' : 'At once'}</dd>
-              <dt>Used by</dt>
-              <dd>{use === undefined ? 'not known' : appLabel(use.apps)}</dd>
+              <dt>{t('Hosts fetch it')}</dt>
+              <dd>{image.lazy ? t('With the first launch there') : t('At once')}</dd>
+              <dt>{t('Used by')}</dt>
+              <dd>{use === undefined ? t('not known') : appLabel(use.apps)}</dd>
             </>
           )}
           {image.runtime_preset_id !== null && (
             <>
-              <dt>Preset</dt>
+              <dt>{t('Preset')}</dt>
               <dd>
                 <Link to="/admin/presets/$id" params={{ id: image.runtime_preset_id }}>
-                  How its apps are started
+                  {t('How its apps are started')}
                 </Link>
               </dd>
             </>
           )}
           {image.library_provider !== null && (
             <>
-              <dt>Games in it</dt>
+              <dt>{t('Games in it')}</dt>
               <dd>
-                Found by <Link to="/admin/discovery">discovery</Link>
+                {rich('Found by {discovery}', {
+                  discovery: (
+                    <Link key="discovery" to="/admin/discovery">
+                      {t('discovery')}
+                    </Link>
+                  ),
+                })}
               </dd>
             </>
           )}
-          <dt>On disks</dt>
-          <dd>{bytes === 0 ? 'not known' : bytesLabel(bytes)}</dd>
+          <dt>{t('On disks')}</dt>
+          <dd>{bytes === 0 ? t('not known') : bytesLabel(bytes)}</dd>
           {image.registry_digest !== null && (
             <>
-              <dt>Digest</dt>
+              <dt>{t('Digest')}</dt>
               <dd className={styles.mono}>{image.registry_digest}</dd>
             </>
           )}
-          <dt>Id</dt>
+          <dt>{t('Id')}</dt>
           <dd className={styles.mono}>{image.id}</dd>
         </dl>
       </div>
-      <Section title="Hosts">
-        {image.hosts.length === 0 && <p className={styles.dim}>No host has enrolled yet.</p>}
+      <Section title={t('Hosts')}>
+        {image.hosts.length === 0 && <p className={styles.dim}>{t('No host has enrolled yet.')}</p>}
         {image.hosts.length > 0 && (
-          <DataTable label="Hosts of the image" columns={COLUMNS}>
+          <DataTable
+            label={t('Hosts of the image')}
+            columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+          >
             {image.hosts.map((host) => (
               <HostRow key={host.host_id} host={host} />
             ))}
@@ -174,8 +187,8 @@ function LoadedImage({ image }: { image: CatalogImage }) {
       />
       <ConfirmDialog
         opened={removing}
-        title={`Uninstall ${image.display_name}?`}
-        action={`Remove it from ${countLabel(presenceOf(image).ready.length, 'host')}`}
+        title={t('Uninstall {image}?', { image: image.display_name })}
+        action={plural(presenceOf(image).ready.length, 'Remove it from {n} host', 'Remove it from {n} hosts')}
         pending={isBusy('uninstall')}
         error={action.error}
         onConfirm={() =>
@@ -207,10 +220,14 @@ function HostRow({ host }: { host: CatalogImage['hosts'][number] }) {
       </td>
       <td className={host.error === null ? undefined : styles.wrapCell}>
         {host.error}
-        {isBusy && host.progress_pct === null && <span className={styles.dim}>begins</span>}
+        {isBusy && host.progress_pct === null && <span className={styles.dim}>{t('begins')}</span>}
         {isBusy && host.progress_pct !== null && (
           <span className={styles.percent}>
-            <progress max={100} value={host.progress_pct} aria-label={`Progress on ${host.node_name}`} />
+            <progress
+              max={100}
+              value={host.progress_pct}
+              aria-label={t('Progress on {host}', { host: host.node_name })}
+            />
             <span className="tabular">{host.progress_pct} %</span>
           </span>
         )}
@@ -245,7 +262,7 @@ function useUseOf({ runtime_preset_id }: CatalogImage): ImageUse | undefined {
 }
 
 const appLabel = (apps: ImageUse['apps']): string =>
-  apps.length === 0 ? 'No app' : apps.map((app) => app.name).join(', ');
+  apps.length === 0 ? t('No app') : apps.map((app) => app.name).join(', ');
 
 /** Numbers of records that are deleted together with an image. */
 export function UninstallEffect({ image, use }: { image: CatalogImage; use: ImageUse | undefined }) {
@@ -253,22 +270,36 @@ export function UninstallEffect({ image, use }: { image: CatalogImage; use: Imag
   return (
     <>
       <p>
-        It is deleted on {countLabel(ready.length, 'host')}
-        {bytes === 0 ? '' : `, which frees ${bytesLabel(bytes)}`}. Its preset stays, and a later installation
-        uses it again.
+        {bytes === 0
+          ? plural(
+              ready.length,
+              'It is deleted on {n} host. Its preset stays, and a later installation uses it again.',
+              'It is deleted on {n} hosts. Its preset stays, and a later installation uses it again.',
+            )
+          : plural(
+              ready.length,
+              'It is deleted on {n} host, which frees {size}. Its preset stays, and a later installation uses it again.',
+              'It is deleted on {n} hosts, which frees {size}. Its preset stays, and a later installation uses it again.',
+              { size: bytesLabel(bytes) },
+            )}
       </p>
       {use !== undefined && use.apps.length > 0 && (
         <p>
-          {countLabel(use.apps.length, 'app uses', 'apps use')} it: {appLabel(use.apps)}.{' '}
+          {plural(use.apps.length, '{n} app uses it: {apps}.', '{n} apps use it: {apps}.', {
+            apps: appLabel(use.apps),
+          })}{' '}
           {image.kind === 'prebuilt'
-            ? 'Their next launch on a host fetches it again, which takes minutes.'
-            : 'They cannot be launched until it is installed again.'}
+            ? t('Their next launch on a host fetches it again, which takes minutes.')
+            : t('They cannot be launched until it is installed again.')}
         </p>
       )}
       {use !== undefined && use.sessions > 0 && (
         <p>
-          {countLabel(use.sessions, 'of their sessions continues', 'of their sessions continue')}; their hosts
-          keep the image.
+          {plural(
+            use.sessions,
+            '{n} of their sessions continues; their hosts keep the image.',
+            '{n} of their sessions continue; their hosts keep the image.',
+          )}
         </p>
       )}
     </>
@@ -288,8 +319,12 @@ function InstallDialog(props: {
   return (
     <ConfirmDialog
       opened={props.opened}
-      title={`Install ${image.display_name} ${image.version}?`}
-      action={lazy ? 'Install for later' : `Install on ${countLabel(image.hosts.length, 'host')}`}
+      title={t('Install {image} {version}?', { image: image.display_name, version: image.version })}
+      action={
+        lazy
+          ? t('Install for later')
+          : plural(image.hosts.length, 'Install on {n} host', 'Install on {n} hosts')
+      }
       harmless
       pending={props.pending}
       error={props.error}
@@ -298,13 +333,17 @@ function InstallDialog(props: {
     >
       <p>
         {lazy
-          ? 'Each host fetches it with the first launch there, which then takes minutes.'
-          : `${countLabel(image.hosts.length, 'host fetches', 'hosts fetch')} it now; offline hosts fetch it when they reconnect.`}
+          ? t('Each host fetches it with the first launch there, which then takes minutes.')
+          : plural(
+              image.hosts.length,
+              '{n} host fetches it now; offline hosts fetch it when they reconnect.',
+              '{n} hosts fetch it now; offline hosts fetch it when they reconnect.',
+            )}
         {image.kind === 'template' &&
-          ' The catalog has no finished image, only a Dockerfile, so each host builds the image itself.'}
+          ` ${t('The catalog has no finished image, only a Dockerfile, so each host builds the image itself.')}`}
       </p>
       <Checkbox
-        label="Fetch it only at the first launch on each host"
+        label={t('Fetch it only at the first launch on each host')}
         checked={lazy}
         onChange={(event) => setLazy(event.currentTarget.checked)}
       />

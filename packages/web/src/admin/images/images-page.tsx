@@ -11,6 +11,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import { bytesLabel } from '../../i18n/bytes-labels.ts';
+import { msg, plural, rich, t } from '../../i18n/translate.ts';
 import type { ListSearch } from '../../search/list-search.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
@@ -19,24 +20,23 @@ import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.
 import { SearchField } from '../frame/lists/paged-list.tsx';
 import { sortRows } from '../frame/lists/table-sort.ts';
 import { PageHead } from '../frame/page-head.tsx';
-import { countLabel } from '../frame/quantity-labels.ts';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
 import { imageState, presenceLabel, presenceOf } from './image-labels.ts';
 import { useImages } from './use-images.ts';
 
 const COLUMNS: readonly Column[] = [
-  { label: 'Image', sort: 'name' },
-  { label: 'State', sort: 'state' },
-  { label: 'In use', sort: 'version' },
-  { label: 'In the catalog' },
-  { label: 'On', sort: 'hosts', kind: 'number' },
-  { label: 'Size', sort: 'size', kind: 'number' },
+  { label: msg('Image'), sort: 'name' },
+  { label: msg('State'), sort: 'state' },
+  { label: msg('In use'), sort: 'version' },
+  { label: msg('In the catalog') },
+  { label: msg('On'), sort: 'hosts', kind: 'number' },
+  { label: msg('Size'), sort: 'size', kind: 'number' },
 ];
 const FILTERS = [
-  { value: 'all', label: 'All' },
-  { value: 'installed', label: 'Installed' },
-  { value: 'newer', label: 'Newer ones' },
-  { value: 'failed', label: 'Failed' },
+  { value: 'all', label: msg('All') },
+  { value: 'installed', label: msg('Installed') },
+  { value: 'newer', label: msg('Newer ones') },
+  { value: 'failed', label: msg('Failed') },
 ] as const;
 type Filter = (typeof FILTERS)[number]['value'];
 
@@ -52,7 +52,7 @@ export type ImagesSearch = ListSearch<'q' | 'state' | 'sort'>;
 
 /** The image catalog, with its origin and the state on each host. */
 export function ImagesPage(props: { search: ImagesSearch; onSearch: (search: ImagesSearch) => void }) {
-  usePageTitle('Images');
+  usePageTitle(t('Images'));
   const { search, onSearch } = props;
   const query = useImages();
   const queryClient = useQueryClient();
@@ -64,7 +64,7 @@ export function ImagesPage(props: { search: ImagesSearch; onSearch: (search: Ima
       queryClient.setQueryData(adminKeys.images, fetched);
       if (fetched.sync_error === null)
         notifications.show({
-          message: `The catalog has ${countLabel(fetched.images.length, 'image')}`,
+          message: plural(fetched.images.length, 'The catalog has {n} image', 'The catalog has {n} images'),
           autoClose: 5000,
         });
     },
@@ -76,53 +76,54 @@ export function ImagesPage(props: { search: ImagesSearch; onSearch: (search: Ima
   );
   const fetchNow = (
     <Button variant="filled" loading={sync.isPending} onClick={() => sync.mutate()}>
-      Fetch the catalog
+      {t('Fetch the catalog')}
     </Button>
   );
   const isNew = catalog?.images.length === 0;
   return (
     <>
       <PageHead
-        title="Images"
-        lead={catalog === undefined ? 'Asking for the catalog' : <CatalogLead catalog={catalog} />}
+        title={t('Images')}
+        lead={catalog === undefined ? t('Asking for the catalog') : <CatalogLead catalog={catalog} />}
         actions={isNew ? undefined : fetchNow}
       />
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {sync.isError && <Problem error={sync.error} />}
       {catalog?.sync_error != null && (
         <p className={styles.note} role="status">
-          The catalog could not be fetched; the list shows the previous one. {catalog.sync_error}
+          {t('The catalog could not be fetched; the list shows the previous one.')} {catalog.sync_error}
         </p>
       )}
       {isNew ? (
-        <EmptyState icon={IconPackage} title="No images yet" action={fetchNow}>
-          An image contains an app with all it needs, for the container engine of the hosts. The catalog is a
-          file in the repository that the server's variable SERVICE_IMAGE_CATALOG_REPO names.
+        <EmptyState icon={IconPackage} title={t('No images yet')} action={fetchNow}>
+          {t(
+            "An image contains an app with all it needs, for the container engine of the hosts. The catalog is a file in the repository that the server's variable SERVICE_IMAGE_CATALOG_REPO names.",
+          )}
         </EmptyState>
       ) : (
         <>
           <div className={styles.filters}>
             <SegmentedChoice
-              label="State"
+              label={t('State')}
               value={state}
-              options={FILTERS}
+              options={FILTERS.map((option) => ({ ...option, label: t(option.label) }))}
               onChange={(next) => onSearch({ ...search, state: next })}
             />
             <SearchField
-              label="Find an image"
-              hint="Name or id"
+              label={t('Find an image')}
+              hint={t('Name or id')}
               value={search.q ?? ''}
               onChange={(q) => onSearch({ ...search, q })}
             />
           </div>
           {images?.length === 0 ? (
-            <EmptyState icon={IconSearch} title="No such image">
-              Nothing matches the filter and the search text.
+            <EmptyState icon={IconSearch} title={t('No such image')}>
+              {t('Nothing matches the filter and the search text.')}
             </EmptyState>
           ) : (
             <DataTable
-              label="Images"
-              columns={COLUMNS}
+              label={t('Images')}
+              columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
               order={{ sort: search.sort, onSort: (sort) => onSearch({ ...search, sort: sort ?? '' }) }}
             >
               {images === undefined && <SkeletonRows rows={4} columns={COLUMNS.length} />}
@@ -158,7 +159,7 @@ function ImageRow({ image }: { image: CatalogImage }) {
         <StateChip tone={tone}>{label}</StateChip>
       </td>
       <td className={styles.shortCell}>
-        {image.installed_version ?? <span className={styles.dim}>none</span>}
+        {image.installed_version ?? <span className={styles.dim}>{t('none')}</span>}
       </td>
       <td className={styles.shortCell}>{image.version}</td>
       <td className={styles.number}>{presenceLabel(image)}</td>
@@ -171,8 +172,13 @@ function CatalogLead({ catalog }: { catalog: ImageCatalog }) {
   const installed = catalog.images.filter((image) => image.installed).length;
   return (
     <>
-      {countLabel(catalog.images.length, 'image')} in the catalog, {installed} installed. Fetched{' '}
-      <RelativeTime at={catalog.fetched_at} />.
+      {plural(
+        catalog.images.length,
+        '{n} image in the catalog, {installed} installed.',
+        '{n} images in the catalog, {installed} installed.',
+        { installed },
+      )}{' '}
+      {rich('Fetched {time}.', { time: <RelativeTime key="time" at={catalog.fetched_at} /> })}
     </>
   );
 }
@@ -182,20 +188,20 @@ function Provenance({ catalog }: { catalog: ImageCatalog }) {
   const from = catalog.manifest_provenance;
   if (from === null) return null;
   return (
-    <Disclosure label="Where the catalog comes from">
+    <Disclosure label={t('Where the catalog comes from')}>
       <p className={styles.dim}>
-        The variable SERVICE_IMAGE_CATALOG_REPO in the server's environment chooses the catalog.
+        {t("The variable SERVICE_IMAGE_CATALOG_REPO in the server's environment chooses the catalog.")}
       </p>
       <dl className={styles.facts}>
-        <dt>Address</dt>
+        <dt>{t('Address')}</dt>
         <dd className={styles.mono}>{from.url}</dd>
-        <dt>Branch or tag</dt>
+        <dt>{t('Branch or tag')}</dt>
         <dd className={styles.mono}>{from.ref}</dd>
-        <dt>Commit</dt>
-        <dd className={styles.mono}>{from.commit_sha ?? 'not known'}</dd>
+        <dt>{t('Commit')}</dt>
+        <dd className={styles.mono}>{from.commit_sha ?? t('not known')}</dd>
         <dt>SHA-256</dt>
         <dd className={styles.mono}>{from.sha256}</dd>
-        <dt>Last change</dt>
+        <dt>{t('Last change')}</dt>
         <dd>
           <RelativeTime at={from.changed_at} />
         </dd>

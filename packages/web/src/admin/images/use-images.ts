@@ -2,8 +2,8 @@ import type { CatalogImage } from '@footlight/protocol/rest';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
+import { plural, t } from '../../i18n/translate.ts';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { countLabel } from '../frame/quantity-labels.ts';
 import { isAdvancing } from './image-labels.ts';
 
 /**
@@ -41,28 +41,41 @@ export function useImageAction() {
 /** @returns a message that describes the finished action */
 async function perform(image: CatalogImage, action: ImageAction): Promise<string> {
   const params = { id: image.id };
-  const hosts = countLabel(image.hosts.length, 'host');
+  const name = image.display_name;
+  const hosts = image.hosts.length;
   switch (action) {
     case 'install':
       await call('images.install', { params, body: { lazy: false } });
-      return `${image.display_name} is being installed on ${hosts}`;
+      return plural(
+        hosts,
+        '{name} is being installed on {n} host',
+        '{name} is being installed on {n} hosts',
+        { name },
+      );
     case 'installLazily':
       await call('images.install', { params, body: { lazy: true } });
-      return `${image.display_name} is installed; each host fetches it with the first launch there`;
+      return t('{name} is installed; each host fetches it with the first launch there', { name });
     case 'update': {
       const { applied } = await call('images.update', { params });
       return applied
-        ? `${image.display_name} ${image.version} is being fetched by ${hosts}`
-        : `${image.display_name} ${image.version} was installed already`;
+        ? plural(
+            hosts,
+            '{name} {version} is being fetched by {n} host',
+            '{name} {version} is being fetched by {n} hosts',
+            { name, version: image.version },
+          )
+        : t('{name} {version} was installed already', { name, version: image.version });
     }
     case 'pin':
       await call('images.pin', { params });
-      return `${image.display_name} stays at ${image.installed_version ?? 'its version'}`;
+      return image.installed_version === null
+        ? t('{name} stays at its version', { name })
+        : t('{name} stays at {version}', { name, version: image.installed_version });
     case 'unpin':
       await call('images.unpin', { params });
-      return `${image.display_name} may be updated again`;
+      return t('{name} may be updated again', { name });
     case 'uninstall':
       await call('images.uninstall', { params });
-      return `${image.display_name} was removed from the instance`;
+      return t('{name} was removed from the instance', { name });
   }
 }

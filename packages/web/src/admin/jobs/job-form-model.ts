@@ -1,4 +1,5 @@
 import type { Job, SentBody } from '@footlight/protocol/rest';
+import { t } from '../../i18n/translate.ts';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { numberRule } from '../frame/bound-rules.ts';
 import { INTERVAL_UNITS, type IntervalUnit, splitInterval, timeLabel } from './job-labels.ts';
@@ -64,13 +65,13 @@ export function jobBody(
 
 /** Describes the error of an interval; null: no error. */
 export function intervalProblem(count: number | string, unit: IntervalUnit): string | null {
-  if (count === '' || !Number.isInteger(Number(count))) return 'A whole number';
-  return jobRules.interval_secs(secondsOf(count, unit)) === null ? null : 'At least one minute';
+  if (count === '' || !Number.isInteger(Number(count))) return t('A whole number');
+  return jobRules.interval_secs(secondsOf(count, unit)) === null ? null : t('At least one minute');
 }
 
 /** Describes the error of a time of day; null: no error. */
 export function timeProblem(time: string): string | null {
-  return /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/.test(time) ? null : 'A time such as 03:00';
+  return /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/.test(time) ? null : t('A time such as 03:00');
 }
 
 function secondsOf(count: number | string, unit: string): number {

@@ -6,6 +6,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
 import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
+import { t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { changesOf } from '../frame/changes.ts';
@@ -15,7 +16,6 @@ import { DAYS, INTERVAL_UNITS, type IntervalUnit } from './job-labels.ts';
 
 /** Fields of the form by the service's names. */
 const FIELDS = { interval_secs: 'count', window_start: 'start', window_end: 'end' };
-const UNITS = INTERVAL_UNITS.map(({ value }) => ({ value, label: value }));
 
 /** Switch, interval, window and history of a job. */
 export function JobForm({ job }: { job: Job }) {
@@ -32,7 +32,7 @@ export function JobForm({ job }: { job: Job }) {
       start: (start, values) => (values.windowed ? timeProblem(start) : null),
       end: (end, values) =>
         values.windowed
-          ? (timeProblem(end) ?? (end === values.start ? 'Not the same time as the start' : null))
+          ? (timeProblem(end) ?? (end === values.start ? t('Not the same time as the start') : null))
           : null,
       history_limit: jobRules.history_limit,
     },
@@ -48,7 +48,7 @@ export function JobForm({ job }: { job: Job }) {
     onMutate: () => notifications.clean(),
     onSuccess: (changed) => {
       queryClient.setQueryData(adminKeys.job(job.id), changed);
-      notifications.show({ message: `${job.name} was saved`, autoClose: 4000 });
+      notifications.show({ message: t('{name} was saved', { name: job.name }), autoClose: 4000 });
       return queryClient.invalidateQueries({ queryKey: adminKeys.jobs });
     },
   });
@@ -61,69 +61,74 @@ export function JobForm({ job }: { job: Job }) {
       noValidate
     >
       <Switch
-        label="Switched on"
-        description="A job that is switched off never runs, not even manually. A run in progress continues."
+        label={t('Switched on')}
+        description={t(
+          'A job that is switched off never runs, not even manually. A run in progress continues.',
+        )}
         {...form.getInputProps('enabled', { type: 'checkbox' })}
       />
       {schedule.kind === 'interval' && (
         <>
           <div className={styles.pair}>
             <NumberInput
-              label="Time between two runs"
-              description="From the end of a run to the start of the next run."
+              label={t('Time between two runs')}
+              description={t('From the end of a run to the start of the next run.')}
               min={1}
               allowDecimal={false}
               disabled={schedule.locked}
               {...form.getInputProps('count')}
             />
             <NativeSelect
-              label="Unit"
-              data={UNITS}
+              label={t('Unit')}
+              data={INTERVAL_UNITS.map(({ value, label }) => ({ value, label: t(label) }))}
               disabled={schedule.locked}
               {...form.getInputProps('unit')}
             />
           </div>
           {schedule.locked && (
             <p className={styles.note}>
-              {schedule.locked_by ?? 'A variable'} of the server's environment sets this time. To change the
-              time here, remove that variable first.
+              {t(
+                "{variable} of the server's environment sets this time. To change the time here, remove that variable first.",
+                { variable: schedule.locked_by ?? t('A variable') },
+              )}
             </p>
           )}
           <Switch
-            label="Only at certain times"
-            description="A run that you start yourself ignores these times."
+            label={t('Only at certain times')}
+            description={t('A run that you start yourself ignores these times.')}
             {...form.getInputProps('windowed', { type: 'checkbox' })}
           />
           {values.windowed && (
             <>
               <div className={styles.pair}>
-                <TextInput label="From" type="time" step={60} {...form.getInputProps('start')} />
+                <TextInput label={t('From')} type="time" step={60} {...form.getInputProps('start')} />
                 <TextInput
-                  label="To"
+                  label={t('To')}
                   type="time"
                   step={60}
                   description={
-                    values.end < values.start && values.end !== '' ? 'On the next day.' : undefined
+                    values.end < values.start && values.end !== '' ? t('On the next day.') : undefined
                   }
                   {...form.getInputProps('end')}
                 />
                 <NativeSelect
-                  label="Time zone"
+                  label={t('Time zone')}
                   data={timeZones(values.timezone)}
                   {...form.getInputProps('timezone')}
                 />
               </div>
               <fieldset className={styles.fieldset}>
-                <legend>On these days</legend>
+                <legend>{t('On these days')}</legend>
                 <p className={styles.dim}>
-                  If you select no day, the job may run every day. A period that passes midnight belongs to
-                  the day on which it starts.
+                  {t(
+                    'If you select no day, the job may run every day. A period that passes midnight belongs to the day on which it starts.',
+                  )}
                 </p>
                 <div className={styles.checkColumns}>
                   {DAYS.map((day, number) => (
                     <Checkbox
                       key={day}
-                      label={day}
+                      label={t(day)}
                       checked={values.days.includes(String(number))}
                       onChange={(event) =>
                         form.setFieldValue(
@@ -142,9 +147,9 @@ export function JobForm({ job }: { job: Job }) {
         </>
       )}
       <NumberInput
-        label="Runs kept in the history"
+        label={t('Runs kept in the history')}
         description={
-          job.scope === 'host' ? 'For each host; older runs are deleted.' : 'Older ones are deleted.'
+          job.scope === 'host' ? t('For each host; older runs are deleted.') : t('Older ones are deleted.')
         }
         min={1}
         allowDecimal={false}
@@ -153,7 +158,7 @@ export function JobForm({ job }: { job: Job }) {
       {refusal !== null && <Problem error={refusal} />}
       <div>
         <Button type="submit" variant="filled" loading={save.isPending}>
-          Save changes
+          {t('Save changes')}
         </Button>
       </div>
     </form>

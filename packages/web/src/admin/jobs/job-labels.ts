@@ -1,22 +1,30 @@
 import type { Job, JobRun, JobSchedule } from '@footlight/protocol/rest';
 import type { Tone } from '../../components/state-chip.tsx';
+import { msg, plural, t } from '../../i18n/translate.ts';
 import { detailLabel } from '../activity/activity-labels.ts';
-import { countLabel } from '../frame/quantity-labels.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 /** Units of an interval, largest first, in seconds. */
 export const INTERVAL_UNITS = [
-  { value: 'days', seconds: DAY, one: 'day' },
-  { value: 'hours', seconds: HOUR, one: 'hour' },
-  { value: 'minutes', seconds: MINUTE, one: 'minute' },
-  { value: 'seconds', seconds: 1, one: 'second' },
+  { value: 'days', seconds: DAY, label: msg('days') },
+  { value: 'hours', seconds: HOUR, label: msg('hours') },
+  { value: 'minutes', seconds: MINUTE, label: msg('minutes') },
+  { value: 'seconds', seconds: 1, label: msg('seconds') },
 ] as const;
 export type IntervalUnit = (typeof INTERVAL_UNITS)[number]['value'];
 
 /** Days of the week in the schedule's numbering. */
-export const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const;
+export const DAYS = [
+  msg('Sunday'),
+  msg('Monday'),
+  msg('Tuesday'),
+  msg('Wednesday'),
+  msg('Thursday'),
+  msg('Friday'),
+  msg('Saturday'),
+] as const;
 
 /** The largest unit that divides a number of seconds. */
 export function splitInterval(secs: number): { count: number; unit: IntervalUnit } {
@@ -27,38 +35,55 @@ export function splitInterval(secs: number): { count: number; unit: IntervalUnit
 /** When a job runs automatically: "Every 6 hours, between 03:00 and 05:00 on Sunday (Europe/Berlin)". */
 export function scheduleLabel(schedule: JobSchedule): string {
   const { kind, interval_secs, window_start, window_end, window_days, timezone } = schedule;
-  if (kind === 'manual') return 'Only when you run it';
-  if (kind === 'event') return 'When it is needed';
-  if (interval_secs === 0 || interval_secs === null) return 'Never automatically';
+  if (kind === 'manual') return t('Only when you run it');
+  if (kind === 'event') return t('When it is needed');
+  if (interval_secs === 0 || interval_secs === null) return t('Never automatically');
   const { count, unit } = splitInterval(interval_secs);
-  const one = INTERVAL_UNITS.find(({ value }) => value === unit)?.one ?? unit;
-  const every = count === 1 ? `Every ${one}` : `Every ${count} ${unit}`;
+  const every = everyLabel(count, unit);
   if (window_start === null || window_end === null) return every;
-  const days = window_days.map((day) => DAYS[day]).join(', ');
-  const between = `between ${timeLabel(window_start)} and ${timeLabel(window_end)}`;
-  return `${every}, ${between}${days === '' ? '' : ` on ${days}`} (${timezone})`;
+  const window = { every, start: timeLabel(window_start), end: timeLabel(window_end), timezone };
+  const days = window_days.flatMap((day) => DAYS[day] ?? []).map((day) => t(day));
+  return days.length === 0
+    ? t('{every}, between {start} and {end} ({timezone})', window)
+    : t('{every}, between {start} and {end} on {days} ({timezone})', { ...window, days: days.join(', ') });
+}
+
+function everyLabel(count: number, unit: IntervalUnit): string {
+  switch (unit) {
+    case 'days':
+      return count === 1 ? t('Every day') : plural(count, 'Every {n} day', 'Every {n} days');
+    case 'hours':
+      return count === 1 ? t('Every hour') : plural(count, 'Every {n} hour', 'Every {n} hours');
+    case 'minutes':
+      return count === 1 ? t('Every minute') : plural(count, 'Every {n} minute', 'Every {n} minutes');
+    case 'seconds':
+      return count === 1 ? t('Every second') : plural(count, 'Every {n} second', 'Every {n} seconds');
+  }
 }
 
 /** A time of day; seconds are omitted if they are 0. */
 export const timeLabel = (time: string): string => time.replace(/^(\d\d:\d\d):00$/, '$1');
 
 const RUN: Readonly<Record<JobRun['state'], readonly [Tone, string]>> = {
-  pending: ['info', 'Waiting'],
-  running: ['info', 'Running'],
-  succeeded: ['success', 'Done'],
-  failed: ['danger', 'Failed'],
-  deferred: ['warning', 'Postponed'],
-  skipped: ['neutral', 'Nothing to do'],
-  aborted: ['danger', 'Aborted'],
+  pending: ['info', msg('Waiting')],
+  running: ['info', msg('Running')],
+  succeeded: ['success', msg('Done')],
+  failed: ['danger', msg('Failed')],
+  deferred: ['warning', msg('Postponed')],
+  skipped: ['neutral', msg('Nothing to do')],
+  aborted: ['danger', msg('Aborted')],
 };
 
 /** The state of a run, for its chip. */
-export const runState = (state: JobRun['state']): readonly [Tone, string] => RUN[state];
+export function runState(state: JobRun['state']): readonly [Tone, string] {
+  const [tone, label] = RUN[state];
+  return [tone, t(label)];
+}
 
 export const TRIGGER_LABELS: Readonly<Record<JobRun['trigger'], string>> = {
-  schedule: 'Its schedule',
-  manual: 'An administrator',
-  event: 'An event',
+  schedule: msg('Its schedule'),
+  manual: msg('An administrator'),
+  event: msg('An event'),
 };
 
 /** The result of a run: its error, the reason why it did nothing, or its counts. */
@@ -101,23 +126,30 @@ export function standingOf(job: Job): JobStanding {
       .filter((at) => at !== null)
       .sort()[0] ?? null;
   const base = { running: running > 0, failing: failed > 0 && job.enabled, lastRun, nextRunAt };
-  const onHosts = (count: number) =>
-    job.targets === undefined ? '' : ` on ${count} of ${countLabel(places.length, 'host')}`;
-  if (!job.managed) return { ...base, tone: 'neutral', label: 'Listed only' };
-  if (running > 0) return { ...base, tone: 'info', label: `Running${onHosts(running)}` };
-  if (!job.enabled) return { ...base, tone: 'neutral', label: 'Switched off' };
+  const runningLabel = () =>
+    job.targets === undefined
+      ? t('Running')
+      : plural(places.length, 'Running on {running} of {n} host', 'Running on {running} of {n} hosts', {
+          running,
+        });
+  if (!job.managed) return { ...base, tone: 'neutral', label: t('Listed only') };
+  if (running > 0) return { ...base, tone: 'info', label: runningLabel() };
+  if (!job.enabled) return { ...base, tone: 'neutral', label: t('Switched off') };
   if (failed > 0) return { ...base, tone: 'danger', label: failureLabel(job) };
-  if (lastRun === null) return { ...base, tone: 'neutral', label: 'Has not run yet' };
+  if (lastRun === null) return { ...base, tone: 'neutral', label: t('Has not run yet') };
   const [tone, label] = runState(lastRun.state);
   return { ...base, tone, label };
 }
 
 /** How a job fails: repeatedly, or on how many hosts. */
 export function failureLabel({ consecutive_failures = 0, targets }: Job): string {
-  if (consecutive_failures > 1) return `Failed ${consecutive_failures} times in a row`;
-  if (targets === undefined) return 'Failed';
+  if (consecutive_failures > 1)
+    return plural(consecutive_failures, 'Failed {n} time in a row', 'Failed {n} times in a row');
+  if (targets === undefined) return t('Failed');
   const failed = targets.filter(({ last_run }) => isFailure(last_run)).length;
-  return `Failed on ${failed} of ${countLabel(targets.length, 'host')}`;
+  return plural(targets.length, 'Failed on {failed} of {n} host', 'Failed on {failed} of {n} hosts', {
+    failed,
+  });
 }
 
 function finishedMs(run: JobRun | null): number {

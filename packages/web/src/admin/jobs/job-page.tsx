@@ -7,12 +7,12 @@ import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { msg, plural, t } from '../../i18n/translate.ts';
 import type { ListSearch } from '../../search/list-search.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable } from '../frame/lists/data-table.tsx';
 import { PageHead, Section } from '../frame/page-head.tsx';
-import { countLabel } from '../frame/quantity-labels.ts';
 import { AbsentRecord } from '../frame/record-page.tsx';
 import { JobForm } from './job-form.tsx';
 import { runState, scheduleLabel, standingOf } from './job-labels.ts';
@@ -21,18 +21,18 @@ import { placeLabel } from './jobs-page.tsx';
 import { NextRun } from './next-run.tsx';
 import { useRunJob } from './run-job.ts';
 
-const BACK = { to: '/admin/jobs', label: 'Jobs' } as const;
+const back = () => ({ to: '/admin/jobs', label: t('Jobs') }) as const;
 /**
  * Refresh interval. A run lasts seconds on the control plane, so a person sees its start and its end. Chosen, not
  * measured.
  */
 const REFRESH_MS = 2_000;
 const TARGET_COLUMNS: readonly Column[] = [
-  { label: 'Host' },
-  { label: 'State' },
-  { label: 'Last run' },
-  { label: 'Next run' },
-  { label: 'Actions', kind: 'action' },
+  { label: msg('Host') },
+  { label: msg('State') },
+  { label: msg('Last run') },
+  { label: msg('Next run') },
+  { label: msg('Actions'), kind: 'action' },
 ];
 
 export type JobSearch = ListSearch<'host'>;
@@ -44,8 +44,8 @@ export function JobPage(props: { id: string; search: JobSearch; onSearch: (searc
     queryFn: ({ signal }) => call('admin.jobs.read', { params: { job_id: props.id }, signal }),
     refetchInterval: REFRESH_MS,
   });
-  usePageTitle(query.data?.name ?? 'Job');
-  if (query.data === undefined) return <AbsentRecord label="Job" back={BACK} query={query} />;
+  usePageTitle(query.data?.name ?? t('Job'));
+  if (query.data === undefined) return <AbsentRecord label={t('Job')} back={back()} query={query} />;
   return <LoadedJob job={query.data} search={props.search} onSearch={props.onSearch} />;
 }
 
@@ -59,7 +59,7 @@ function LoadedJob(props: { job: Job; search: JobSearch; onSearch: (search: JobS
       <PageHead
         title={job.name}
         lead={job.description}
-        back={BACK}
+        back={back()}
         actions={
           job.managed && (
             <Button
@@ -68,7 +68,9 @@ function LoadedJob(props: { job: Job; search: JobSearch; onSearch: (search: JobS
               loading={run.isPending}
               onClick={() => run.mutate({ id: job.id, name: job.name, hostIds })}
             >
-              {job.targets === undefined ? 'Run now' : `Run now on ${countLabel(hostIds.length, 'host')}`}
+              {job.targets === undefined
+                ? t('Run now')
+                : plural(hostIds.length, 'Run now on {n} host', 'Run now on {n} hosts')}
             </Button>
           )
         }
@@ -76,35 +78,38 @@ function LoadedJob(props: { job: Job; search: JobSearch; onSearch: (search: JobS
       {run.isError && <Problem error={run.error} />}
       <div className={styles.sheet}>
         <dl className={styles.facts}>
-          <dt>State</dt>
+          <dt>{t('State')}</dt>
           <dd>
             <StateChip tone={standing.tone}>{standing.label}</StateChip>
           </dd>
-          <dt>Schedule</dt>
+          <dt>{t('Schedule')}</dt>
           <dd>{scheduleLabel(job.schedule)}</dd>
           {job.managed && (
             <>
-              <dt>Last run</dt>
+              <dt>{t('Last run')}</dt>
               <dd>
                 <RelativeTime at={standing.lastRun?.finished_at ?? null} />
               </dd>
-              <dt>Next run</dt>
+              <dt>{t('Next run')}</dt>
               <dd>
                 <NextRun at={standing.nextRunAt} enabled={job.enabled} />
               </dd>
             </>
           )}
-          <dt>Who does it</dt>
+          <dt>{t('Who does it')}</dt>
           <dd>{placeLabel(job)}</dd>
-          <dt>Id</dt>
+          <dt>{t('Id')}</dt>
           <dd className={styles.mono}>{job.id}</dd>
         </dl>
       </div>
       {job.targets !== undefined && (
-        <Section title="Hosts">
-          {job.targets.length === 0 && <p className={styles.dim}>No host has enrolled yet.</p>}
+        <Section title={t('Hosts')}>
+          {job.targets.length === 0 && <p className={styles.dim}>{t('No host has enrolled yet.')}</p>}
           {job.targets.length > 0 && (
-            <DataTable label="Hosts of the job" columns={TARGET_COLUMNS}>
+            <DataTable
+              label={t('Hosts of the job')}
+              columns={TARGET_COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+            >
               {job.targets.map((target) => (
                 <TargetRow
                   key={target.host_id}
@@ -119,7 +124,7 @@ function LoadedJob(props: { job: Job; search: JobSearch; onSearch: (search: JobS
         </Section>
       )}
       {job.managed && (
-        <Section title="When it runs">
+        <Section title={t('When it runs')}>
           <JobForm key={JSON.stringify([job.enabled, job.schedule, job.history_limit])} job={job} />
         </Section>
       )}
@@ -140,7 +145,7 @@ function TargetRow(props: { job: Job; target: JobTarget; pending: boolean; onRun
   const [tone, label] = target.running
     ? runState('running')
     : target.last_run === null
-      ? (['neutral', 'Has not run yet'] as const)
+      ? (['neutral', t('Has not run yet')] as const)
       : runState(target.last_run.state);
   return (
     <tr>
@@ -162,11 +167,11 @@ function TargetRow(props: { job: Job; target: JobTarget; pending: boolean; onRun
         <Button
           size="compact-sm"
           variant="subtle"
-          aria-label={`Run ${job.name} on ${target.node_name} now`}
+          aria-label={t('Run {job} on {host} now', { job: job.name, host: target.node_name })}
           disabled={!job.enabled || target.running || props.pending}
           onClick={props.onRun}
         >
-          Run now
+          {t('Run now')}
         </Button>
       </td>
     </tr>

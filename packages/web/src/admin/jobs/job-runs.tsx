@@ -8,6 +8,7 @@ import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { durationLabel } from '../../i18n/duration-labels.ts';
+import { msg, plural, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
@@ -19,13 +20,17 @@ const LIVE_MS = 2_000;
 const CALM_MS = 10_000;
 const PAGE = 25;
 const COLUMNS: readonly Column[] = [
-  { label: 'State' },
-  { label: 'Started' },
-  { label: 'Took', kind: 'number' },
-  { label: 'Requested by' },
-  { label: 'Result' },
+  { label: msg('State') },
+  { label: msg('Started') },
+  { label: msg('Took'), kind: 'number' },
+  { label: msg('Requested by') },
+  { label: msg('Result') },
 ];
-const HOST_COLUMNS: readonly Column[] = [{ label: 'State' }, { label: 'Host' }, ...COLUMNS.slice(1)];
+const HOST_COLUMNS: readonly Column[] = [
+  { label: msg('State') },
+  { label: msg('Host') },
+  ...COLUMNS.slice(1),
+];
 
 /**
  * Runs of a job, newest first.
@@ -53,15 +58,15 @@ export function JobRuns(props: {
   const nameOf = (id: string | null) => job.targets?.find((target) => target.host_id === id)?.node_name;
   return (
     <Section
-      title="History"
+      title={t('History')}
       busy={query.isPending}
       actions={
         job.targets !== undefined &&
         job.targets.length > 1 && (
           <NativeSelect
-            aria-label="Host"
+            aria-label={t('Host')}
             data={[
-              { value: '', label: 'On all hosts' },
+              { value: '', label: t('On all hosts') },
               ...job.targets.map(({ host_id, node_name }) => ({ value: host_id, label: node_name })),
             ]}
             value={hostId ?? ''}
@@ -72,11 +77,14 @@ export function JobRuns(props: {
     >
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {items?.length === 0 ? (
-        <EmptyState icon={IconHistory} title="It has not run yet">
-          The last {job.history_limit} runs are kept here.
+        <EmptyState icon={IconHistory} title={t('It has not run yet')}>
+          {plural(job.history_limit, 'The last {n} run is kept here.', 'The last {n} runs are kept here.')}
         </EmptyState>
       ) : (
-        <DataTable label="Runs" columns={columns}>
+        <DataTable
+          label={t('Runs')}
+          columns={columns.map((column) => ({ ...column, label: t(column.label) }))}
+        >
           {items === undefined && <SkeletonRows rows={4} columns={columns.length} />}
           {items?.map((run) => {
             const [tone, label] = runState(run.state);
@@ -92,17 +100,17 @@ export function JobRuns(props: {
                         {nameOf(run.host_id)}
                       </Link>
                     ) : (
-                      <span className={styles.dim}>deleted host</span>
+                      <span className={styles.dim}>{t('deleted host')}</span>
                     )}
                   </td>
                 )}
                 <td>
-                  <RelativeTime at={run.started_at} never="not yet" />
+                  <RelativeTime at={run.started_at} never={t('not yet')} />
                 </td>
                 <td className={styles.number}>
                   {run.duration_ms === null ? '' : millisecondsLabel(run.duration_ms)}
                 </td>
-                <td>{TRIGGER_LABELS[run.trigger]}</td>
+                <td>{t(TRIGGER_LABELS[run.trigger])}</td>
                 <td className={styles.wrapCell}>{resultLabel(run)}</td>
               </tr>
             );

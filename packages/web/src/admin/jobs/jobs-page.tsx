@@ -9,6 +9,7 @@ import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { msg, t } from '../../i18n/translate.ts';
 import type { ListSearch } from '../../search/list-search.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
@@ -31,24 +32,24 @@ const MAX = 500;
 const REFRESH_MS = 2_000;
 
 const COLUMNS: readonly Column[] = [
-  { label: 'Job', sort: 'name' },
-  { label: 'State', sort: 'state' },
-  { label: 'Schedule' },
-  { label: 'Last run', sort: 'last' },
-  { label: 'Next run', sort: 'next' },
-  { label: 'Actions', kind: 'action' },
+  { label: msg('Job'), sort: 'name' },
+  { label: msg('State'), sort: 'state' },
+  { label: msg('Schedule') },
+  { label: msg('Last run'), sort: 'last' },
+  { label: msg('Next run'), sort: 'next' },
+  { label: msg('Actions'), kind: 'action' },
 ];
 const LISTED_COLUMNS: readonly Column[] = [
-  { label: 'Work' },
-  { label: 'What it does' },
-  { label: 'Who does it' },
+  { label: msg('Work') },
+  { label: msg('What it does') },
+  { label: msg('Who does it') },
 ];
 
 const FILTERS = [
-  { value: 'all', label: 'All' },
-  { value: 'failing', label: 'Failing' },
-  { value: 'running', label: 'Running' },
-  { value: 'off', label: 'Switched off' },
+  { value: 'all', label: msg('All') },
+  { value: 'failing', label: msg('Failing') },
+  { value: 'running', label: msg('Running') },
+  { value: 'off', label: msg('Switched off') },
 ] as const;
 type Filter = (typeof FILTERS)[number]['value'];
 
@@ -77,7 +78,7 @@ export function useJobs() {
 
 /** Background jobs, and other work that is only listed. */
 export function JobsPage(props: { search: JobsSearch; onSearch: (search: JobsSearch) => void }) {
-  usePageTitle('Jobs');
+  usePageTitle(t('Jobs'));
   const { search, onSearch } = props;
   const query = useJobs();
   const run = useRunJob();
@@ -93,17 +94,17 @@ export function JobsPage(props: { search: JobsSearch; onSearch: (search: JobsSea
   const listed = rows?.filter((row) => !row.job.managed);
   return (
     <>
-      <PageHead title="Jobs" lead="Work that the service and its hosts do in the background." />
+      <PageHead title={t('Jobs')} lead={t('Work that the service and its hosts do in the background.')} />
       <div className={styles.filters}>
         <SegmentedChoice
-          label="State"
+          label={t('State')}
           value={state}
-          options={FILTERS}
+          options={FILTERS.map((option) => ({ ...option, label: t(option.label) }))}
           onChange={(next) => onSearch({ ...search, state: next })}
         />
         <SearchField
-          label="Find a job"
-          hint="Name or purpose"
+          label={t('Find a job')}
+          hint={t('Name or purpose')}
           value={search.q ?? ''}
           onChange={(q) => onSearch({ ...search, q })}
         />
@@ -111,15 +112,15 @@ export function JobsPage(props: { search: JobsSearch; onSearch: (search: JobsSea
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {run.isError && <Problem error={run.error} />}
       {managed?.length === 0 ? (
-        <EmptyState icon={IconSearch} title={isAllWell ? 'No job fails' : 'No such job'}>
+        <EmptyState icon={IconSearch} title={isAllWell ? t('No job fails') : t('No such job')}>
           {isAllWell
-            ? 'The last run of every job went well.'
-            : 'No job matches the filter and the search text.'}
+            ? t('The last run of every job went well.')
+            : t('No job matches the filter and the search text.')}
         </EmptyState>
       ) : (
         <DataTable
-          label="Jobs"
-          columns={COLUMNS}
+          label={t('Jobs')}
+          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
           order={{ sort: search.sort, onSort: (sort) => onSearch({ ...search, sort: sort ?? '' }) }}
         >
           {managed === undefined && <SkeletonRows rows={8} columns={COLUMNS.length} />}
@@ -152,7 +153,7 @@ export function JobsPage(props: { search: JobsSearch; onSearch: (search: JobsSea
                   <Button
                     size="compact-sm"
                     variant="subtle"
-                    aria-label={`Run ${job.name} now`}
+                    aria-label={t('Run {job} now', { job: job.name })}
                     disabled={!job.enabled || standing.running || job.targets?.length === 0}
                     loading={run.isPending && run.variables.id === job.id}
                     onClick={() =>
@@ -163,7 +164,7 @@ export function JobsPage(props: { search: JobsSearch; onSearch: (search: JobsSea
                       })
                     }
                   >
-                    Run now
+                    {t('Run now')}
                   </Button>
                 </td>
               </tr>
@@ -171,11 +172,14 @@ export function JobsPage(props: { search: JobsSearch; onSearch: (search: JobsSea
         </DataTable>
       )}
       {listed !== undefined && listed.length > 0 && (
-        <Disclosure label={`Other work of the service (${listed.length})`}>
+        <Disclosure label={t('Other work of the service ({n})', { n: listed.length })}>
           <p className={styles.dim}>
-            The service starts this work itself when it is needed. You cannot start or change it here.
+            {t('The service starts this work itself when it is needed. You cannot start or change it here.')}
           </p>
-          <DataTable label="Other work" columns={LISTED_COLUMNS}>
+          <DataTable
+            label={t('Other work')}
+            columns={LISTED_COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+          >
             {listed.map(({ job }) => (
               <tr key={job.id}>
                 <td className={styles.nameCell} title={job.id}>
@@ -200,6 +204,6 @@ function fits({ job, standing }: Row, filter: Filter): boolean {
 
 /** Where a job runs: on the control plane or on hosts. */
 export function placeLabel({ plane, scope }: Pick<Job, 'plane' | 'scope'>): string {
-  if (plane === 'agent') return 'The agent of each host';
-  return scope === 'host' ? 'This service, for each host' : 'This service';
+  if (plane === 'agent') return t('The agent of each host');
+  return scope === 'host' ? t('This service, for each host') : t('This service');
 }

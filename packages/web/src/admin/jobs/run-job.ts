@@ -1,8 +1,8 @@
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
+import { plural, t } from '../../i18n/translate.ts';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { countLabel } from '../frame/quantity-labels.ts';
 
 /** Target of a requested run: the instance, or hosts. */
 interface RunRequest {
@@ -25,8 +25,16 @@ export function useRunJob() {
     },
     onMutate: () => notifications.clean(),
     onSuccess: (note, { name, hostIds }) => {
-      const where = hostIds.length > 1 ? ` on ${countLabel(hostIds.length, 'host')}` : '';
-      notifications.show({ message: `${name} was requested${where}. ${note}`, autoClose: 8000 });
+      const message =
+        hostIds.length > 1
+          ? plural(
+              hostIds.length,
+              '{name} was requested on {n} host. {note}',
+              '{name} was requested on {n} hosts. {note}',
+              { name, note },
+            )
+          : t('{name} was requested. {note}', { name, note });
+      notifications.show({ message, autoClose: 8000 });
     },
     // Also after a refusal, because runs for some of several hosts may already be queued.
     onSettled: () => queryClient.invalidateQueries({ queryKey: adminKeys.jobs }),
