@@ -1,40 +1,48 @@
 import type { AdminApp, LibraryStatus, Success, UnpublishedTitle } from '@footlight/protocol/rest';
-import { countLabel } from '../frame/quantity-labels.ts';
+import { msg, plural, t } from '../../i18n/translate.ts';
 
 const REASONS: Readonly<Record<UnpublishedTitle['suppressed_by'], string>> = {
-  rule_ignore: 'You keep it out',
-  builtin_appid: 'It is part of the launcher',
-  builtin_prefix: 'Its name is that of a tool',
-  appdetails: 'The store says that it is no game',
-  other: 'Switched off by an administrator, or still downloading',
+  rule_ignore: msg('You keep it out'),
+  builtin_appid: msg('It is part of the launcher'),
+  builtin_prefix: msg('Its name is that of a tool'),
+  appdetails: msg('The store says that it is no game'),
+  other: msg('Switched off by an administrator, or still downloading'),
 };
 
 /** Why a title has no enabled tile. */
 export const reasonLabel = ({ suppressed_by }: Pick<UnpublishedTitle, 'suppressed_by'>): string =>
-  REASONS[suppressed_by];
+  t(REASONS[suppressed_by]);
 
 /** The effect of a requested scan in words. */
 export function scanLabel({ queued, skipped, eligible, inert_reason }: Success<'library.scan'>): string {
-  if (inert_reason !== '') return `Nothing was searched. ${inert_reason}`;
-  if (eligible === 0) return 'There is no home to search.';
-  const open = skipped === 0 ? '' : ` ${countLabel(skipped, 'home is', 'homes are')} being searched already.`;
-  return `${countLabel(queued, 'home')} will be searched within a minute.${open}`;
+  if (inert_reason !== '') return t('Nothing was searched. {reason}', { reason: inert_reason });
+  if (eligible === 0) return t('There is no home to search.');
+  const soon = plural(
+    queued,
+    '{n} home will be searched within a minute.',
+    '{n} homes will be searched within a minute.',
+  );
+  if (skipped === 0) return soon;
+  return `${soon} ${plural(skipped, '{n} home is being searched already.', '{n} homes are being searched already.')}`;
 }
 
 /** The present state of discovery, as a sentence for the top of its page. */
 export function discoveryLabel(status: LibraryStatus): string {
-  if (status.inert_reason !== '') return 'No home is searched for games at present.';
+  if (status.inert_reason !== '') return t('No home is searched for games at present.');
   const under = status.scans.pending + status.scans.claimed;
   return under === 0
-    ? 'Homes are searched for games automatically.'
-    : `${countLabel(under, 'home is', 'homes are')} being searched now.`;
+    ? t('Homes are searched for games automatically.')
+    : plural(under, '{n} home is being searched now.', '{n} homes are being searched now.');
 }
 
 /** @param seconds 0: never */
 export function intervalLabel(seconds: number): string {
-  if (seconds === 0) return 'Never';
-  if (seconds % 3600 === 0) return seconds === 3600 ? 'Every hour' : `Every ${seconds / 3600} hours`;
-  return seconds < 120 ? `Every ${seconds} seconds` : `Every ${Math.round(seconds / 60)} minutes`;
+  if (seconds === 0) return t('Never');
+  if (seconds === 3600) return t('Every hour');
+  if (seconds % 3600 === 0) return plural(seconds / 3600, 'Every {n} hour', 'Every {n} hours');
+  return seconds < 120
+    ? plural(seconds, 'Every {n} second', 'Every {n} seconds')
+    : plural(Math.round(seconds / 60), 'Every {n} minute', 'Every {n} minutes');
 }
 
 /** The tile of a title, among all apps; undefined: the title has no tile. */

@@ -11,6 +11,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { msg, t } from '../../i18n/translate.ts';
 import type { ListSearch } from '../../search/list-search.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
@@ -31,16 +32,16 @@ const REFRESH_MS = 3_000;
 const MAX_APPS = 1000;
 
 const SCAN_COLUMNS: readonly Column[] = [
-  { label: 'Person' },
-  { label: 'Host' },
-  { label: 'State' },
-  { label: 'Ended' },
-  { label: 'Found', kind: 'number' },
-  { label: 'New', kind: 'number' },
-  { label: 'Kept out', kind: 'number' },
-  { label: 'Given', kind: 'number' },
-  { label: 'Taken back', kind: 'number' },
-  { label: 'Trouble' },
+  { label: msg('Person') },
+  { label: msg('Host') },
+  { label: msg('State') },
+  { label: msg('Ended') },
+  { label: msg('Found'), kind: 'number' },
+  { label: msg('New'), kind: 'number' },
+  { label: msg('Kept out'), kind: 'number' },
+  { label: msg('Given'), kind: 'number' },
+  { label: msg('Taken back'), kind: 'number' },
+  { label: msg('Trouble') },
 ];
 
 export type DiscoverySearch = ListSearch<'app' | 'user'>;
@@ -50,7 +51,7 @@ export function DiscoveryPage(props: {
   search: DiscoverySearch;
   onSearch: (search: DiscoverySearch) => void;
 }) {
-  usePageTitle('Discovery');
+  usePageTitle(t('Discovery'));
   const { search, onSearch } = props;
   const queryClient = useQueryClient();
   const query = useQuery({
@@ -78,15 +79,14 @@ export function DiscoveryPage(props: {
   // The oldest app is last in the list.
   const isOldest =
     provider?.id === providers.findLast((app) => app.library_provider === provider?.library_provider)?.id;
-  const who = search.user === undefined ? 'all homes' : 'the homes of one person';
   return (
     <>
       <PageHead
-        title="Discovery"
-        lead={status === undefined ? 'Asking the service' : discoveryLabel(status)}
+        title={t('Discovery')}
+        lead={status === undefined ? t('Asking the service') : discoveryLabel(status)}
         actions={
           <Button variant="filled" loading={scan.isPending} onClick={() => scan.mutate()}>
-            Search {who} now
+            {search.user === undefined ? t('Search all homes now') : t('Search the homes of one person now')}
           </Button>
         }
       />
@@ -96,15 +96,15 @@ export function DiscoveryPage(props: {
         <div className={styles.filters}>
           {providers.length > 1 && (
             <SegmentedChoice
-              label="Launcher"
+              label={t('Launcher')}
               value={provider?.id ?? ''}
               options={providers.map(({ id, name }) => ({ value: id, label: name }))}
               onChange={(app) => onSearch({ ...search, app })}
             />
           )}
           <PickFilter
-            label="Homes of"
-            all="everybody"
+            label={t('Homes of')}
+            all={t('everybody')}
             kind="users"
             id={search.user}
             find={pickUsers}
@@ -141,30 +141,36 @@ function Status({ status, providers }: { status: LibraryStatus; providers: reado
     <>
       {status.inert_reason !== '' && (
         <p className={styles.note}>
-          {status.inert_reason} Titles that were found stay as they are
-          {status.enabled ? '' : ', and their launchers are switched off until discovery is on again'}.{' '}
-          <Link to="/admin/settings">Open the settings</Link>
+          {status.inert_reason}{' '}
+          {status.enabled
+            ? t('Titles that were found stay as they are.')
+            : t(
+                'Titles that were found stay as they are, and their launchers are switched off until discovery is on again.',
+              )}{' '}
+          <Link to="/admin/settings">{t('Open the settings')}</Link>
         </p>
       )}
       <div className={styles.sheet}>
         <dl className={styles.facts}>
-          <dt>State</dt>
+          <dt>{t('State')}</dt>
           <dd>
             {status.inert_reason === '' ? (
-              <StateChip tone="success">Working</StateChip>
+              <StateChip tone="success">{t('Working')}</StateChip>
             ) : (
-              <StateChip tone="neutral">{status.enabled ? 'Does nothing' : 'Switched off'}</StateChip>
+              <StateChip tone="neutral">{status.enabled ? t('Does nothing') : t('Switched off')}</StateChip>
             )}
           </dd>
-          <dt>A home is searched</dt>
+          <dt>{t('A home is searched')}</dt>
           <dd>
-            {intervalLabel(status.scan_interval_secs)}
-            {status.interval_overridden_by_env && ', set by SERVICE_LIBRARY_SCAN_INTERVAL'}
+            {setByLabel(
+              intervalLabel(status.scan_interval_secs),
+              status.interval_overridden_by_env && 'SERVICE_LIBRARY_SCAN_INTERVAL',
+            )}
           </dd>
-          <dt>Launchers</dt>
+          <dt>{t('Launchers')}</dt>
           <dd>
             {providers.length === 0
-              ? 'none'
+              ? t('none')
               : providers.map((app, index) => (
                   <span key={app.id}>
                     {index > 0 && ', '}
@@ -174,18 +180,25 @@ function Status({ status, providers }: { status: LibraryStatus; providers: reado
                   </span>
                 ))}
           </dd>
-          <dt>The store is asked</dt>
+          <dt>{t('The store is asked')}</dt>
           <dd>
-            {status.appdetails_lookup ? 'about each title' : 'never'}
-            {status.appdetails_overridden_by_env && ', set by SERVICE_STEAM_APPDETAILS_LOOKUP'}
+            {setByLabel(
+              status.appdetails_lookup ? t('about each title') : t('never'),
+              status.appdetails_overridden_by_env && 'SERVICE_STEAM_APPDETAILS_LOOKUP',
+            )}
           </dd>
-          <dt>Last search</dt>
+          <dt>{t('Last search')}</dt>
           <dd>
             <RelativeTime at={status.last_scan_completed_at} />
           </dd>
-          <dt>Searches</dt>
+          <dt>{t('Searches')}</dt>
           <dd className="tabular">
-            {scans.pending} waiting, {scans.claimed} under way, {scans.reported} done, {scans.failed} failed
+            {t('{waiting} waiting, {running} under way, {done} done, {failed} failed', {
+              waiting: scans.pending,
+              running: scans.claimed,
+              done: scans.reported,
+              failed: scans.failed,
+            })}
           </dd>
         </dl>
       </div>
@@ -193,24 +206,34 @@ function Status({ status, providers }: { status: LibraryStatus; providers: reado
   );
 }
 
+/** @param variable of the environment that sets the value; false: the settings set it */
+const setByLabel = (value: string, variable: string | false): string =>
+  variable === false ? value : t('{value}, set by {variable}', { value, variable });
+
 /** Links to the images, because a launcher's app is created from its image. */
 function NoProvider() {
   return (
     <EmptyState
       icon={IconBooks}
-      title="No launcher yet"
-      action={<Button renderRoot={(root) => <Link to="/admin/images" {...root} />}>Open the images</Button>}
+      title={t('No launcher yet')}
+      action={
+        <Button renderRoot={(root) => <Link to="/admin/images" {...root} />}>{t('Open the images')}</Button>
+      }
     >
-      A launcher is an app in which people install games, such as Steam. Its app is created automatically from
-      an image of the catalog after discovery is switched on.
+      {t(
+        'A launcher is an app in which people install games, such as Steam. Its app is created automatically from an image of the catalog after discovery is switched on.',
+      )}
     </EmptyState>
   );
 }
 
 function Scans({ status }: { status: LibraryStatus }) {
   return (
-    <Section title="Last searches">
-      <DataTable label="Last searches" columns={SCAN_COLUMNS}>
+    <Section title={t('Last searches')}>
+      <DataTable
+        label={t('Last searches')}
+        columns={SCAN_COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+      >
         {status.recent_scans.map((scan) => (
           <tr key={`${scan.completed_at} ${scan.user} ${scan.host}`}>
             <td className={styles.shortCell}>
@@ -226,10 +249,10 @@ function Scans({ status }: { status: LibraryStatus }) {
             <td>
               {scan.state === 'reported' ? (
                 <StateChip tone={scan.error === '' ? 'success' : 'warning'}>
-                  {scan.error === '' ? 'Done' : 'In part'}
+                  {scan.error === '' ? t('Done') : t('In part')}
                 </StateChip>
               ) : (
-                <StateChip tone="danger">Failed</StateChip>
+                <StateChip tone="danger">{t('Failed')}</StateChip>
               )}
             </td>
             <td>

@@ -1,5 +1,5 @@
 import type { Entitlement } from '@footlight/protocol/rest';
-import { countLabel } from '../frame/quantity-labels.ts';
+import { plural, t } from '../../i18n/translate.ts';
 
 /** Who may use a launcher, according to its grants. */
 export interface Access {
@@ -29,13 +29,13 @@ export function accessOf(grants: readonly Grant[], me: string | undefined): Acce
 export function accessLabel({ mode, singles }: Pick<Access, 'mode' | 'singles'>): string {
   switch (mode) {
     case 'all':
-      return 'Everybody may use it.';
+      return t('Everybody may use it.');
     case 'user':
-      return 'You alone may use it.';
+      return t('You alone may use it.');
     case 'none':
-      return 'Nobody may use it, administrators included.';
+      return t('Nobody may use it, administrators included.');
     case 'some':
-      return `${countLabel(singles, 'person', 'people')} may use it.`;
+      return plural(singles, '{n} person may use it.', '{n} people may use it.');
   }
 }
 
@@ -47,6 +47,10 @@ export function accessLabel({ mode, singles }: Pick<Access, 'mode' | 'singles'>)
 export function lossLabel(access: Access, byAll: number, keepsOwn: boolean): string {
   const hasIt = access.hasOwn || access.everybodyId !== null;
   const people = byAll + access.singles - (keepsOwn && hasIt ? 1 : 0);
-  if (people === 0) return 'Nobody loses it.';
-  return `It disappears from the ${people === 1 ? 'library of 1 person' : `libraries of ${people} people`}. Running sessions continue.`;
+  if (people === 0) return t('Nobody loses it.');
+  return plural(
+    people,
+    'It disappears from the library of {n} person. Running sessions continue.',
+    'It disappears from the libraries of {n} people. Running sessions continue.',
+  );
 }

@@ -9,6 +9,7 @@ import { call } from '../../api/client.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
+import { msg, rich, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { useEffectOf } from '../frame/deletion/deletion-effects.tsx';
@@ -20,25 +21,25 @@ type Mode = SentBody<'libraryProviders.setEntitlementMode'>['mode'];
 /** The question before each choice, and the message after the change. */
 const CHOICES: Readonly<Record<Mode, (app: string) => { title: string; action: string; done: string }>> = {
   all: (app) => ({
-    title: `Give ${app} to everybody?`,
-    action: `Give ${app} to everybody`,
-    done: `Everybody may use ${app} now`,
+    title: t('Give {app} to everybody?', { app }),
+    action: t('Give {app} to everybody', { app }),
+    done: t('Everybody may use {app} now', { app }),
   }),
   user: (app) => ({
-    title: `Give ${app} to you alone?`,
-    action: `Give ${app} to you alone`,
-    done: `You alone may use ${app} now`,
+    title: t('Give {app} to you alone?', { app }),
+    action: t('Give {app} to you alone', { app }),
+    done: t('You alone may use {app} now', { app }),
   }),
   none: (app) => ({
-    title: `Take ${app} from everybody?`,
-    action: `Take ${app} from everybody`,
-    done: `Nobody may use ${app} now`,
+    title: t('Take {app} from everybody?', { app }),
+    action: t('Take {app} from everybody', { app }),
+    done: t('Nobody may use {app} now', { app }),
   }),
 };
 const BUTTONS: readonly { mode: Mode; label: string }[] = [
-  { mode: 'all', label: 'Give to everybody' },
-  { mode: 'user', label: 'Give to me alone' },
-  { mode: 'none', label: 'Take from everybody' },
+  { mode: 'all', label: msg('Give to everybody') },
+  { mode: 'user', label: msg('Give to me alone') },
+  { mode: 'none', label: msg('Take from everybody') },
 ];
 
 /** Shows who may use a launcher. Each of three buttons replaces all of its grants. */
@@ -67,18 +68,24 @@ export function LauncherAccess({ app }: { app: AdminApp }) {
   const access = grants && accessOf(grants, readUser()?.id);
   const question = choosing === null ? null : CHOICES[choosing](app.name);
   return (
-    <Section title={`Who may use ${app.name}`} busy={query.isPending}>
+    <Section title={t('Who may use {app}', { app: app.name })} busy={query.isPending}>
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {access === undefined ? (
         !query.isError && <Skeleton height={96} radius={14} />
       ) : (
         <div className={styles.sheet}>
           <p>
-            {accessLabel(access)} Single people get it on{' '}
-            <Link to="/admin/apps/$id" params={{ id: app.id }}>
-              its page
-            </Link>
-            . Each game of it belongs to the people who have installed it.
+            {accessLabel(access)}{' '}
+            {rich(
+              'Single people get it on {page}. Each game of it belongs to the people who have installed it.',
+              {
+                page: (
+                  <Link key="page" to="/admin/apps/$id" params={{ id: app.id }}>
+                    {t('its page')}
+                  </Link>
+                ),
+              },
+            )}
           </p>
           <div className={styles.filters} style={{ marginTop: 12 }}>
             {BUTTONS.map(({ mode, label }) => (
@@ -89,7 +96,7 @@ export function LauncherAccess({ app }: { app: AdminApp }) {
                 {...(mode === 'none' && { color: 'danger' })}
                 onClick={() => setChoosing(mode)}
               >
-                {label}
+                {t(label)}
               </Button>
             ))}
           </div>
@@ -108,7 +115,7 @@ export function LauncherAccess({ app }: { app: AdminApp }) {
           set.reset();
         }}
       >
-        {choosing === 'all' && <p>It is in every library then, also in those of later accounts.</p>}
+        {choosing === 'all' && <p>{t('It is in every library then, also in those of later accounts.')}</p>}
         {choosing !== null && choosing !== 'all' && access !== undefined && (
           <Loss access={access} keepsOwn={choosing === 'user'} />
         )}
@@ -129,7 +136,7 @@ function Loss({ access, keepsOwn }: { access: Access; keepsOwn: boolean }) {
 /** The number of people who have the launcher only by the grant for everybody, counted by the server. */
 function LossOfAll(props: { access: Access; keepsOwn: boolean; everybodyId: string }) {
   const effect = useEffectOf(props.everybodyId);
-  if (effect.isError) return <p>The number of people who lose it could not be counted.</p>;
+  if (effect.isError) return <p>{t('The number of people who lose it could not be counted.')}</p>;
   if (effect.data === undefined) return <Skeleton height={24} radius={8} />;
   return <p>{lossLabel(props.access, effect.data.people, props.keepsOwn)}</p>;
 }

@@ -13,23 +13,23 @@ import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
+import { msg, plural, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/data-table.tsx';
 import { Section } from '../frame/page-head.tsx';
-import { countLabel } from '../frame/quantity-labels.ts';
 
 const COLUMNS: readonly Column[] = [
-  { label: 'Number' },
-  { label: 'Decision' },
-  { label: 'Note' },
-  { label: 'Since' },
-  { label: 'Actions', kind: 'action' },
+  { label: msg('Number') },
+  { label: msg('Decision') },
+  { label: msg('Note') },
+  { label: msg('Since') },
+  { label: msg('Actions'), kind: 'action' },
 ];
 const DECISIONS = [
-  { value: 'ignore', label: 'Keep out: never a tile' },
-  { value: 'allow', label: 'Publish: always a tile' },
+  { value: 'ignore', label: msg('Keep out: never a tile') },
+  { value: 'allow', label: msg('Publish: always a tile') },
 ];
 /** Steam’s app numbers have 32 bits. */
 const END = 2 ** 32;
@@ -37,7 +37,7 @@ const END = 2 ** 32;
 /** Describes the error of a title's number; null: no error. */
 export function titleProblem(number: string): string | null {
   const text = number.trim();
-  return /^[1-9][0-9]{0,9}$/.test(text) && Number(text) < END ? null : 'A number such as 228980';
+  return /^[1-9][0-9]{0,9}$/.test(text) && Number(text) < END ? null : t('A number such as 228980');
 }
 
 /** Rules about titles of a launcher. They override the service's own decisions. */
@@ -67,31 +67,34 @@ export function Rules({ app }: { app: AdminApp }) {
   const rules = query.data?.items;
   const add = (
     <Button size="sm" onClick={() => setEditing('new')}>
-      Add a decision
+      {t('Add a decision')}
     </Button>
   );
   return (
     <Section
-      title={`Your decisions about titles of ${app.name}`}
+      title={t('Your decisions about titles of {app}', { app: app.name })}
       busy={query.isPending}
       actions={rules?.length === 0 ? undefined : add}
     >
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {rules?.length === 0 ? (
-        <EmptyState icon={IconListDetails} title="No decisions" action={add}>
-          The service publishes what looks like a game. Your decision about a title overrides it.
+        <EmptyState icon={IconListDetails} title={t('No decisions')} action={add}>
+          {t('The service publishes what looks like a game. Your decision about a title overrides it.')}
         </EmptyState>
       ) : (
-        <DataTable label="Decisions" columns={COLUMNS}>
+        <DataTable
+          label={t('Decisions')}
+          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+        >
           {rules === undefined && <SkeletonRows rows={2} columns={COLUMNS.length} />}
           {rules?.map((rule) => (
             <tr key={`${rule.external_source} ${rule.external_id}`}>
               <td className="tabular">{rule.external_id}</td>
               <td>
                 {rule.rule === 'allow' ? (
-                  <StateChip tone="success">Publish</StateChip>
+                  <StateChip tone="success">{t('Publish')}</StateChip>
                 ) : (
-                  <StateChip tone="neutral">Keep out</StateChip>
+                  <StateChip tone="neutral">{t('Keep out')}</StateChip>
                 )}
               </td>
               <td className={styles.wrapCell}>{rule.note}</td>
@@ -102,16 +105,16 @@ export function Rules({ app }: { app: AdminApp }) {
                 <Button
                   size="compact-sm"
                   variant="subtle"
-                  aria-label={`Change the decision about ${rule.external_id}`}
+                  aria-label={t('Change the decision about {title}', { title: rule.external_id })}
                   onClick={() => setEditing(rule)}
                 >
-                  Change
+                  {t('Change')}
                 </Button>
                 <EndButton
-                  label={`Remove the decision about ${rule.external_id}`}
+                  label={t('Remove the decision about {title}', { title: rule.external_id })}
                   onClick={() => setRemoving(rule)}
                 >
-                  Remove
+                  {t('Remove')}
                 </EndButton>
               </td>
             </tr>
@@ -127,8 +130,8 @@ export function Rules({ app }: { app: AdminApp }) {
       />
       <ConfirmDialog
         opened={removing !== null}
-        title={`Remove the decision about ${removing?.external_id ?? ''}?`}
-        action="Remove 1 decision"
+        title={t('Remove the decision about {title}?', { title: removing?.external_id ?? '' })}
+        action={t('Remove 1 decision')}
         pending={remove.isPending}
         error={remove.error}
         onConfirm={() => removing !== null && remove.mutate(removing)}
@@ -138,8 +141,9 @@ export function Rules({ app }: { app: AdminApp }) {
         }}
       >
         <p>
-          Nothing changes at once. At the next search of a home the service decides whether people see the
-          title.
+          {t(
+            'Nothing changes at once. At the next search of a home the service decides whether people see the title.',
+          )}
         </p>
       </ConfirmDialog>
     </Section>
@@ -172,11 +176,17 @@ function RuleDialog(props: {
     onMutate: () => notifications.clean(),
     onSuccess: ({ rule: saved, disabled, revoked }) => {
       const effect = [
-        disabled ? 'its tile was switched off' : '',
-        revoked > 0 ? `${countLabel(revoked, 'person has', 'people have')} lost it` : '',
+        disabled ? t('its tile was switched off') : '',
+        revoked > 0 ? plural(revoked, '{n} person has lost it', '{n} people have lost it') : '',
       ].filter(Boolean);
       notifications.show({
-        message: `The decision about ${saved.external_id} was saved${effect.length === 0 ? '' : `: ${effect.join(', ')}`}`,
+        message:
+          effect.length === 0
+            ? t('The decision about {title} was saved', { title: saved.external_id })
+            : t('The decision about {title} was saved: {effects}', {
+                title: saved.external_id,
+                effects: effect.join(', '),
+              }),
         autoClose: 6000,
       });
       onClose();
@@ -187,7 +197,11 @@ function RuleDialog(props: {
   return (
     <Dialog
       opened={rule !== null}
-      title={stored === null ? `A title of ${app.name}` : `Title ${stored.external_id}`}
+      title={
+        stored === null
+          ? t('A title of {app}', { app: app.name })
+          : t('Title {number}', { number: stored.external_id })
+      }
       onClose={onClose}
     >
       <form
@@ -196,8 +210,8 @@ function RuleDialog(props: {
         noValidate
       >
         <TextInput
-          label="Number of the title"
-          description="The number in the address of the title’s page in the store."
+          label={t('Number of the title')}
+          description={t('The number in the address of the title’s page in the store.')}
           inputMode="numeric"
           disabled={stored !== null}
           {...(stored === null ? { 'data-autofocus': true } : {})}
@@ -205,22 +219,24 @@ function RuleDialog(props: {
           {...form.getInputProps('external_id')}
         />
         <NativeSelect
-          label="Decision"
-          description="Keeping a title out switches its tile off at once, for everybody who got it by discovery."
-          data={DECISIONS}
+          label={t('Decision')}
+          description={t(
+            'Keeping a title out switches its tile off at once, for everybody who got it by discovery.',
+          )}
+          data={DECISIONS.map((option) => ({ ...option, label: t(option.label) }))}
           key={form.key('rule')}
           {...form.getInputProps('rule')}
         />
         <TextInput
-          label="Note"
-          description="Why, for other administrators."
+          label={t('Note')}
+          description={t('Why, for other administrators.')}
           maxLength={512}
           key={form.key('note')}
           {...form.getInputProps('note')}
         />
         {refusal !== null && <Problem error={refusal} />}
         <Button type="submit" variant="filled" loading={save.isPending}>
-          Save the decision
+          {t('Save the decision')}
         </Button>
       </form>
     </Dialog>

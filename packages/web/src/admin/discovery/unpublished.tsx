@@ -8,6 +8,7 @@ import { call } from '../../api/client.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
+import { msg, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
@@ -15,11 +16,11 @@ import { Section } from '../frame/page-head.tsx';
 import { reasonLabel, tileOf } from './discovery-labels.ts';
 
 const COLUMNS: readonly Column[] = [
-  { label: 'Title' },
-  { label: 'Why not' },
-  { label: 'People', kind: 'number' },
-  { label: 'Last seen' },
-  { label: 'Actions', kind: 'action' },
+  { label: msg('Title') },
+  { label: msg('Why not') },
+  { label: msg('People'), kind: 'number' },
+  { label: msg('Last seen') },
+  { label: msg('Actions'), kind: 'action' },
 ];
 /** Refresh interval, because a scan that ends may add titles. */
 const REFRESH_MS = 5_000;
@@ -50,8 +51,8 @@ export function Unpublished({ app, apps }: { app: AdminApp; apps: readonly Admin
       const name = title.name || title.external_id;
       const message =
         rule === 'ignore'
-          ? `${name} is kept out, even if it is found`
-          : `${name} is published with the next search of a home that has it`;
+          ? t('{title} is kept out, even if it is found', { title: name })
+          : t('{title} is published with the next search of a home that has it', { title: name });
       notifications.show({ message, autoClose: 6000 });
       return Promise.all(
         [
@@ -69,19 +70,22 @@ export function Unpublished({ app, apps }: { app: AdminApp; apps: readonly Admin
     decide.variables.title.external_id === title.external_id &&
     decide.variables.rule === rule;
   return (
-    <Section title={`Titles of ${app.name} that people do not see`} busy={query.isPending}>
+    <Section title={t('Titles of {app} that people do not see', { app: app.name })} busy={query.isPending}>
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {decide.isError && <Problem error={decide.error} />}
       {items?.length === 0 ? (
-        <EmptyState icon={IconBooks} title="Every title that was found is published">
-          Tools of the launcher and titles that you keep out appear here after a search.
+        <EmptyState icon={IconBooks} title={t('Every title that was found is published')}>
+          {t('Tools of the launcher and titles that you keep out appear here after a search.')}
         </EmptyState>
       ) : (
-        <DataTable label="Unpublished titles" columns={COLUMNS}>
+        <DataTable
+          label={t('Unpublished titles')}
+          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+        >
           {items === undefined && <SkeletonRows rows={3} columns={COLUMNS.length} />}
           {items?.map((title) => {
             const tile = title.has_tile ? tileOf(apps, app.id, title) : undefined;
-            const name = title.name || `Title ${title.external_id}`;
+            const name = title.name || t('Title {number}', { number: title.external_id });
             return (
               <tr key={`${title.external_source} ${title.external_id}`}>
                 <td className={styles.nameCell} title={`${title.external_source} ${title.external_id}`}>
@@ -102,21 +106,21 @@ export function Unpublished({ app, apps }: { app: AdminApp; apps: readonly Admin
                   <Button
                     size="compact-sm"
                     variant="subtle"
-                    aria-label={`Publish ${name}`}
+                    aria-label={t('Publish {title}', { title: name })}
                     loading={pending(title, 'allow')}
                     onClick={() => decide.mutate({ title, rule: 'allow' })}
                   >
-                    Publish
+                    {t('Publish')}
                   </Button>
                   {title.suppressed_by !== 'rule_ignore' && (
                     <Button
                       size="compact-sm"
                       variant="subtle"
-                      aria-label={`Keep ${name} out`}
+                      aria-label={t('Keep {title} out', { title: name })}
                       loading={pending(title, 'ignore')}
                       onClick={() => decide.mutate({ title, rule: 'ignore' })}
                     >
-                      Keep out
+                      {t('Keep out')}
                     </Button>
                   )}
                 </td>
