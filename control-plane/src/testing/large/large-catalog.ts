@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { DAY_MS, MINUTE_MS } from '@footlight/platform';
 import { type Insertable, type InsertObject, sql } from 'kysely';
+import { pageValue } from '../../accounts/tokens/tokens.ts';
 import { type Database, flag, type Schema, type Tx } from '../../platform/database/index.ts';
 import type { AppsTable, EntitlementsTable } from '../../platform/database/tables/catalog.ts';
 
@@ -105,7 +106,7 @@ export async function fillLargeCatalog(
         id: uuidOf(`token of ${id}`),
         user_id: id,
         token_hash: sha256(token).toString('hex'),
-        page_hash: sha256(`page of ${token}`).toString('hex'),
+        page_hash: sha256(pageValue(token)).toString('hex'),
         expires_at: nowMs + 365 * DAY_MS,
         created_at: nowMs,
       })),
