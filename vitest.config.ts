@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { catalogs } from './packages/web/build/catalogs.ts';
 
 // The name of a file decides its tier (CONTRIBUTING.md, "Tests"):
 //   x.test.ts     unit                                                     gate
@@ -29,6 +30,7 @@ export default defineConfig({
   test: {
     projects: [
       {
+        plugins: [catalogs()],
         test: {
           ...common,
           name: 'unit',

@@ -3,6 +3,7 @@ import { tanstackRouter } from '@tanstack/router-plugin/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 import { isAdminModule, separateAdminFiles } from './build/areas.ts';
+import { catalogs } from './build/catalogs.ts';
 import { chunkNamer, isPlayer, preloadFirstPage } from './build/chunks.ts';
 import { compressedFiles } from './build/compressed.ts';
 import { schemaFacts } from './build/schema-facts.ts';
@@ -26,6 +27,7 @@ export default defineConfig({
       routeFileIgnorePattern: '\\.(test|module)\\.',
     }),
     react(),
+    catalogs(),
     straightImports(),
     schemaFacts(),
     separateAdminFiles(),

@@ -81,7 +81,7 @@ describe('the built web app', () => {
   });
 
   test('another language is a separate file, which no other file imports', () => {
-    const german = manifest['src/i18n/de/index.ts']?.file ?? '';
+    const german = manifest['src/i18n/de.po']?.file ?? '';
     expect(german).toMatch(/^assets\/.*\.js$/);
     for (const document of ['index.html', 'sign-in/index.html'])
       expect(filesOf([document, LIBRARY])).not.toContain(german);

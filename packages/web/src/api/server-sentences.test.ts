@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import german from '../i18n/de/index.ts';
+import german from '../i18n/de.po';
 import { putInForce } from '../i18n/translate.ts';
 import { NO_HOST_REASONS } from './error-text.ts';
 import { SENTENCES, saidByServer } from './server-sentences.ts';

@@ -1,5 +1,7 @@
 import '../styles.ts';
+import { addLanguages } from '../i18n/language.ts';
 import { start } from '../start.tsx';
 
-// The administrators' pages are in English, so dates and numbers are too.
+addLanguages({ de: () => import('../i18n/de.po') });
+addLanguages({ de: () => import('../admin/i18n/de.po') });
 void start();

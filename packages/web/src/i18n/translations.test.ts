@@ -1,54 +1,49 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import path from 'node:path';
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import german from './de/index.ts';
-import type { Table } from './translate.ts';
+import {
+  type Area,
+  CATALOGS,
+  catalogFile,
+  keyOf,
+  tableOf,
+  textsIn,
+  textsOf,
+  updated,
+} from '../../build/catalogs.ts';
 
-const src = path.resolve(import.meta.dirname, '..');
-const LITERAL = String.raw`'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"`;
-const TEXT = new RegExp(String.raw`(?<![\w.])(?:t|msg|rich)\(\s*(${LITERAL})`, 'g');
-const COUNTED = new RegExp(String.raw`(?<![\w.])plural\([^'"]*?(?:${LITERAL}),\s*(${LITERAL})`, 'g');
-
-/** Texts that the sources of an area show: [text, file]. A counted text is named by its `other` form. */
-function textsOf(isInArea: (file: string) => boolean): [string, string][] {
-  return readdirSync(src, { recursive: true, encoding: 'utf8' })
-    .filter((file) => /(?<!\.test|\.gen)\.tsx?$/.test(file) && !/^(admin\/)?i18n\//.test(file))
-    .filter(isInArea)
-    .flatMap((file) => {
-      const text = readFileSync(path.join(src, file), 'utf8');
-      return [...text.matchAll(TEXT), ...text.matchAll(COUNTED)].map((match): [string, string] => [
-        unquoted(match[1] ?? ''),
-        file,
-      ]);
-    });
-}
-
-const unquoted = (literal: string) =>
-  literal
-    .slice(1, -1)
-    .replace(/\\u([0-9a-f]{4})/gi, (_all, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
-    .replace(/\\(.)/g, '$1');
 const placesOf = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(([place]) => place).sort();
-/** The administrators' pages are in English only. */
-const isAdmin = (file: string) => /^(admin\/|entry\/admin|routes\/admin)/.test(file);
 
-describe('the German of the user area', () => {
-  const own: Table = german;
-  const texts = textsOf((file) => !isAdmin(file));
+describe.each(Object.keys(CATALOGS) as Area[])('the German of the area of %s', (area) => {
+  const catalog = readFileSync(catalogFile(area), 'utf8');
+  const table = tableOf(catalog);
 
-  test('has each text of the sources', () => {
-    expect(texts.filter(([text]) => !Object.hasOwn(own, text))).toEqual([]);
+  test('has the texts of the sources; `./scripts/pnpm --filter @footlight/web texts` writes them', () => {
+    expect(Object.keys(table).sort()).toEqual(textsOf(area).map(keyOf).sort());
   });
 
-  test('has no text that the sources no longer show', () => {
-    const shown = new Set(texts.map(([text]) => text));
-    expect(Object.keys(own).filter((text) => !shown.has(text))).toEqual([]);
-  });
-
-  test('has the same placeholders', () => {
-    for (const [english, translated] of Object.entries(own)) {
-      for (const form of typeof translated === 'string' ? [translated] : Object.values(translated))
+  test('has a translation of each text, with the same placeholders', () => {
+    for (const [english, translated] of Object.entries(table)) {
+      for (const form of typeof translated === 'string' ? [translated] : Object.values(translated)) {
+        expect(form, english).not.toBe('');
         expect(placesOf(form), english).toEqual(placesOf(english));
+      }
     }
+  });
+});
+
+describe('a catalogue', () => {
+  const HEAD =
+    'msgid ""\nmsgstr ""\n"Language: pl\\n"\n"Plural-Forms: nplurals=4; plural=(n==1 ? 0 : n%10>=2 ? 1 : n!=1 ? 2 : 3);\\n"\n';
+
+  test('gets new texts, loses unused ones, and keeps translations', () => {
+    const texts = textsIn(
+      "t('New'); plural(n, '{n} \\'app\\'', \"{n} 'apps'\"); msg('A \\u201cword\\u201d')",
+    ).map((text) => ({ ...text, files: ['a.ts'] }));
+    const before = `${HEAD}\nmsgid "Old"\nmsgstr "Stary"\n\nmsgid "New"\nmsgstr "Nowy"\n`;
+    expect(tableOf(updated(before, texts))).toEqual({
+      New: 'Nowy',
+      'A “word”': '',
+      "{n} 'apps'": { one: '', few: '', many: '', other: '' },
+    });
   });
 });

@@ -85,13 +85,13 @@ export function ActivityPage(props: { search: ActivitySearch; onSearch: (search:
           onChange={(q) => onSearch({ ...search, q })}
         />
         <NativeSelect
-          aria-label={t('About')}
+          aria-label={t('Object')}
           data={ABOUT.map(({ value, label }) => ({ value, label: t(label) }))}
           value={search.about ?? ''}
           onChange={(event) => onSearch({ ...search, about: event.currentTarget.value })}
         />
         <NativeSelect
-          aria-label={t('Since')}
+          aria-label={t('Time range')}
           data={SINCE.map(({ value, label }) => ({ value, label: t(label) }))}
           value={days}
           onChange={(event) => {

@@ -13,7 +13,7 @@ import { useNames } from './use-names.ts';
 
 const COLUMNS: readonly Column[] = [
   { label: msg('What') },
-  { label: msg('About') },
+  { label: msg('Object') },
   { label: msg('Who') },
   { label: msg('When') },
   { label: msg('Details') },

@@ -112,8 +112,7 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
               },
             )}
             data={[
-              // With a space, because "None" alone has another gender in other places.
-              { value: '', label: t('None ') },
+              { value: '', label: t('No preset') },
               ...choices.presets.map((preset) => ({ value: preset.id, label: preset.name })),
             ]}
             {...form.getInputProps('runtime_preset_id')}

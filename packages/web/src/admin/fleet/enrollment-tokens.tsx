@@ -100,7 +100,7 @@ export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
                   <Link to="/admin/hosts/$id" params={{ id: token.host_id }}>
                     {hosts.find(({ id }) => id === token.host_id)?.node_name ??
                       token.node_name ??
-                      t('its host')}
+                      t('Open host')}
                   </Link>
                 )}
               </td>

@@ -203,7 +203,7 @@ function AutoStart({ config, set, errorOf }: FieldProps) {
     enabled: default_user !== null,
   });
   const appName = default_app === null ? t('no app') : (app.data?.app.name ?? t('an app'));
-  const userName = default_user === null ? t('nobody') : (user.data?.username ?? t('an account'));
+  const userName = default_user === null ? t('no account') : (user.data?.username ?? t('an account'));
   const picked = (change: ConsoleDraft) => {
     set(change);
     setPicking(null);

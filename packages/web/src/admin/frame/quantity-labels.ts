@@ -5,8 +5,3 @@ export function megabytesLabel(mb: number | null): string {
   if (mb === null) return t('unknown');
   return mb < 1024 ? `${mb} MB` : `${(mb / 1024).toFixed(mb < 10_240 ? 1 : 0)} GB`;
 }
-
-/** "1 session", "3 sessions". */
-export function countLabel(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
-}

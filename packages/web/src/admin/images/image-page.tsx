@@ -115,7 +115,7 @@ function LoadedImage({ image }: { image: CatalogImage }) {
           {image.installed && (
             <>
               <dt>{t('Hosts fetch it')}</dt>
-              <dd>{image.lazy ? t('With the first launch there') : t('At once')}</dd>
+              <dd>{image.lazy ? t('With the first launch there') : t('Immediately')}</dd>
               <dt>{t('Used by')}</dt>
               <dd>{use === undefined ? t('not known') : appLabel(use.apps)}</dd>
             </>

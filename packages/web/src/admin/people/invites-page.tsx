@@ -39,8 +39,7 @@ const COLUMNS: readonly Column[] = [
   { label: msg('Made'), sort: 'made' },
   { label: msg('Actions'), kind: 'action' },
 ];
-// With a space, because "Open" alone is also an action, which has another translation.
-const OPEN = msg('Open ');
+const OPEN = msg('Still valid');
 const STATES = [
   { value: 'pending', label: OPEN },
   { value: 'all', label: msg('All') },

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import german from '../../i18n/de/index.ts';
+import german from '../../i18n/de.po';
 import { putInForce } from '../../i18n/translate.ts';
 import { noticeLabel } from './notice-labels.ts';
 
