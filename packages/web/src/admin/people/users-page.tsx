@@ -11,29 +11,65 @@ import { usePageTitle } from '../../components/use-page-title.ts';
 import { msg, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { type Column, ListTable } from '../frame/lists/list-table.tsx';
 import { SearchField, ShowMore, useSortedPages } from '../frame/lists/paged-list.tsx';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead } from '../frame/page-head.tsx';
 
-const COLUMNS: readonly Column[] = [
-  { label: msg('Name'), sort: 'name' },
-  { label: msg('Email'), sort: 'email' },
-  { label: msg('Role'), sort: 'role' },
-  { label: msg('State'), sort: 'state' },
-  { label: msg('Running'), kind: 'number', sort: 'running' },
-  { label: msg('Last seen'), sort: 'seen' },
-  { label: msg('Member since'), sort: 'since' },
+const COLUMNS: readonly Column<AdminUser>[] = [
+  {
+    head: msg('Name'),
+    kind: 'name',
+    sort: 'name',
+    by: (user) => user.username,
+    title: (user) => user.username,
+    cell: (user) => (
+      <Link to="/admin/users/$id" params={{ id: user.id }} className={styles.nameLink}>
+        {user.username}
+      </Link>
+    ),
+  },
+  {
+    head: msg('Email'),
+    kind: 'short',
+    sort: 'email',
+    by: (user) => user.email,
+    title: (user) => user.email,
+    cell: (user) => user.email,
+  },
+  {
+    head: msg('Role'),
+    sort: 'role',
+    by: (user) => user.role,
+    cell: (user) => (user.role === 'admin' ? t('Administrator') : t('User')),
+  },
+  {
+    head: msg('State'),
+    sort: 'state',
+    by: (user) => (user.disabled ? 2 : user.active_session_count > 0 ? 0 : 1),
+    cell: (user) => <UserChip user={user} />,
+  },
+  {
+    head: msg('Running'),
+    kind: 'number',
+    sort: 'running',
+    by: (user) => user.active_session_count,
+    cell: (user) =>
+      t('{n} of {total}', { n: user.active_session_count, total: user.max_concurrent_sessions }),
+  },
+  {
+    head: msg('Last seen'),
+    sort: 'seen',
+    by: (user) => user.last_seen_at,
+    cell: (user) => <RelativeTime at={user.last_seen_at} />,
+  },
+  {
+    head: msg('Member since'),
+    sort: 'since',
+    by: (user) => user.created_at,
+    cell: (user) => <RelativeTime at={user.created_at} />,
+  },
 ];
-const SORT_KEYS = {
-  name: (user: AdminUser) => user.username,
-  email: (user: AdminUser) => user.email,
-  role: (user: AdminUser) => user.role,
-  state: (user: AdminUser) => (user.disabled ? 2 : user.active_session_count > 0 ? 0 : 1),
-  running: (user: AdminUser) => user.active_session_count,
-  seen: (user: AdminUser) => user.last_seen_at,
-  since: (user: AdminUser) => user.created_at,
-};
 
 /** Every account of the instance. */
 export function UsersPage() {
@@ -47,7 +83,7 @@ export function UsersPage() {
   } = useSortedPages(
     adminKeys.userList(q),
     (cursor: string | undefined, signal) => call('users.list', { query: { limit: 100, q, cursor }, signal }),
-    { sort: search.sort, keys: SORT_KEYS },
+    { sort: search.sort, columns: COLUMNS },
   );
   return (
     <>
@@ -77,38 +113,13 @@ export function UsersPage() {
           {t('Names and email addresses are searched.')}
         </EmptyState>
       ) : (
-        <DataTable
+        <ListTable
           label={t('Users')}
-          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+          columns={COLUMNS}
+          rows={users}
+          rowKey={(user) => user.id}
           order={{ sort: search.sort, onSort: (sort) => setSearch({ ...search, sort: sort ?? '' }) }}
-        >
-          {users === undefined && <SkeletonRows rows={4} columns={COLUMNS.length} />}
-          {users?.map((user) => (
-            <tr key={user.id}>
-              <td className={styles.nameCell} title={user.username}>
-                <Link to="/admin/users/$id" params={{ id: user.id }} className={styles.nameLink}>
-                  {user.username}
-                </Link>
-              </td>
-              <td className={styles.shortCell} title={user.email}>
-                {user.email}
-              </td>
-              <td>{user.role === 'admin' ? t('Administrator') : t('User')}</td>
-              <td>
-                <UserChip user={user} />
-              </td>
-              <td className={styles.number}>
-                {t('{n} of {total}', { n: user.active_session_count, total: user.max_concurrent_sessions })}
-              </td>
-              <td>
-                <RelativeTime at={user.last_seen_at} />
-              </td>
-              <td>
-                <RelativeTime at={user.created_at} />
-              </td>
-            </tr>
-          ))}
-        </DataTable>
+        />
       )}
       <ShowMore query={query} sortedOf={sortedOf} />
     </>

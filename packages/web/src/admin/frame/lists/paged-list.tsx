@@ -6,6 +6,7 @@ import { useEffect, useMemo, useState } from 'react';
 import { clock } from '../../../clock.ts';
 import { plural, t } from '../../../i18n/translate.ts';
 import styles from '../admin-pages.module.css';
+import { type Column, sorted } from './list-table.tsx';
 import { type SortKeys, sortRows } from './table-sort.ts';
 
 /**
@@ -53,10 +54,10 @@ const SORTED_PAGES = 10;
 export function useSortedPages<Item, Cursor extends string | number>(
   key: QueryKey,
   load: (cursor: Cursor | undefined, signal: AbortSignal) => Promise<Page<Item, Cursor>>,
-  order: { sort: string | undefined; keys: SortKeys<Item> },
+  order: { sort: string | undefined; keys?: SortKeys<Item>; columns?: readonly Column<Item>[] },
   options: { refetchMs?: number } = {},
 ) {
-  const { sort, keys } = order;
+  const { sort, keys, columns } = order;
   const { query, items } = usePages(key, load, options);
   const { hasNextPage, isFetching, fetchNextPage } = query;
   const isSorted = sort !== undefined && sort !== '';
@@ -66,11 +67,16 @@ export function useSortedPages<Item, Cursor extends string | number>(
   }, [isSorted, hasNextPage, isFetching, loaded, fetchNextPage]);
   const rows = query.data?.pages;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the items are those of the pages
-  const sorted = useMemo(
-    () => (items === undefined ? undefined : sortRows(items, sort, keys)),
-    [rows, sort, keys],
+  const ordered = useMemo(
+    () =>
+      items === undefined
+        ? undefined
+        : columns
+          ? sorted(items, sort, columns)
+          : sortRows(items, sort, keys ?? {}),
+    [rows, sort, keys, columns],
   );
-  return { query, items: sorted, sortedOf: isSorted && hasNextPage ? (items?.length ?? 0) : null };
+  return { query, items: ordered, sortedOf: isSorted && hasNextPage ? (items?.length ?? 0) : null };
 }
 
 /** Fetches the next page of a list, if there is one. @param props.sortedOf as returned by useSortedPages */

@@ -1,5 +1,5 @@
 /** A row's value in a column; null is last in both directions. */
-type SortValue = string | number | null;
+export type SortValue = string | number | null;
 
 /** Values of a row by sort key. */
 export type SortKeys<Row> = Readonly<Record<string, (row: Row) => SortValue>>;
@@ -18,7 +18,15 @@ export function sortRows<Row>(
 ): readonly Row[] {
   const { key, reverse } = readSort(sort);
   if (!Object.hasOwn(keys, key)) return rows;
-  const valueIn = keys[key]!;
+  return sortedBy(rows, keys[key]!, reverse);
+}
+
+/** Sorts rows by a value; null is last in both directions. Pure. */
+export function sortedBy<Row>(
+  rows: readonly Row[],
+  valueIn: (row: Row) => SortValue,
+  reverse: boolean,
+): readonly Row[] {
   const direction = reverse ? -1 : 1;
   return [...rows].sort((one, other) => {
     const a = valueIn(one);
