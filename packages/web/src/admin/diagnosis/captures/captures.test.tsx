@@ -37,12 +37,17 @@ const refusal = (status: number, code: string, message = '') =>
 let asked: string[];
 let arm: (body: { kind: string }) => Response;
 let results: Response[];
+/** Requests for the events that find no result yet. */
+let arrivesAfter: number;
+let polls: number;
 let saved: { name: string; url: string }[];
 
 beforeEach(() => {
   asked = [];
   saved = [];
   results = [];
+  arrivesAfter = 0;
+  polls = 0;
   arm = ({ kind }) =>
     Response.json(
       { capture_id: CAPTURE, kind, session_id: SESSION, accepted_at: new Date(NOW).toISOString() },
@@ -51,9 +56,13 @@ beforeEach(() => {
   vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
     asked.push(`${init.method} ${url}`);
     if (init.method === 'POST') return arm(JSON.parse(String(init.body)));
-    // The last answer is repeated for further requests.
-    const [next = refusal(404, 'not_found')] = results.length > 1 ? results.splice(0, 1) : results;
-    return next.clone();
+    if (url.includes('/trace/events')) {
+      const type = new URL(url, 'http://here').searchParams.get('types') ?? '';
+      const event = { source: 'agent', ts_unix_ms: NOW, type, payload: { capture_id: CAPTURE } };
+      polls += 1;
+      return Response.json({ window: {}, events: polls > arrivesAfter && results.length > 0 ? [event] : [] });
+    }
+    return results[0]?.clone() ?? refusal(404, 'not_found');
   });
   vi.spyOn(URL, 'createObjectURL').mockReturnValue('blob:1');
   vi.spyOn(URL, 'revokeObjectURL').mockReturnValue();
@@ -81,10 +90,8 @@ const press = async (name: string | RegExp) => fireEvent.click(await screen.find
 
 describe('a capture', () => {
   test('is in progress until its result arrives, which is shown and can be saved', async () => {
-    results = [
-      refusal(404, 'not_found'),
-      Response.json(result({ data: gzipSync('app hello').toString('base64') })),
-    ];
+    results = [Response.json(result({ data: gzipSync('app hello').toString('base64') }))];
+    arrivesAfter = 1;
     open();
     await press('Capture log');
     expect(await screen.findByText('Under way')).toBeDefined();
@@ -94,6 +101,8 @@ describe('a capture', () => {
     await press(/^Download capture Log/);
     await waitFor(() => expect(saved).toEqual([{ name: `log_tail-${CAPTURE}.txt`, url: 'blob:1' }]));
     expect(asked[0]).toBe(`POST /v1/admin/sessions/${SESSION}/capture`);
+    // The result is read once: before it has arrived, the answer would be 404.
+    expect(asked.filter((request) => request.endsWith(`/captures/${CAPTURE}`))).toHaveLength(1);
   });
 
   test('of frames is a table', async () => {

@@ -42,6 +42,7 @@ interface Known {
   id: string;
   kind: string;
   atMs: number;
+  arrived: boolean;
 }
 
 /** Starts captures on a running session, and shows their results. @param props.events events of the shown window */
@@ -53,7 +54,7 @@ export function Captures(props: { sessionId: string; running: boolean; events: r
     mutationFn: (kind: CaptureKind) =>
       call('admin.sessions.capture', { params: { id: sessionId }, body: { kind } }),
     onSuccess: ({ capture_id, kind }) => {
-      setArmed((before) => [{ id: capture_id, kind, atMs: clock.nowMs() }, ...before]);
+      setArmed((before) => [{ id: capture_id, kind, atMs: clock.nowMs(), arrived: false }, ...before]);
       setShown(capture_id);
     },
   });
@@ -121,6 +122,7 @@ function capturesAmong(events: readonly TraceEvent[]): Known[] {
       id: String(payload.capture_id),
       kind: type.slice('diag.'.length),
       atMs: ts_unix_ms,
+      arrived: true,
     }))
     .reverse();
 }
@@ -206,19 +208,20 @@ async function saveText(capture: Capture | undefined): Promise<void> {
   if (text !== null) saveFile(new Blob([text], { type: 'text/plain' }), captureFileName(capture));
 }
 
-/** Polls for the result of a capture. `lost`: the result will not arrive. */
+/** Waits for a capture and reads its result. `lost`: the result will not arrive. */
 function useCaptureResult(sessionId: string, known: Known) {
   const query = useQuery({
     queryKey: adminKeys.sessionCapture(sessionId, known.id),
     queryFn: async ({ signal }) => {
+      if (!known.arrived && !(await hasArrived(sessionId, known, signal)))
+        return { lost: clock.nowMs() - known.atMs > LIMIT_MS };
       const params = { id: sessionId, capture_id: known.id };
       try {
-        const capture = await call('admin.sessions.captureResult', { params, signal });
-        return { capture, lost: false };
+        return { capture: await call('admin.sessions.captureResult', { params, signal }), lost: false };
       } catch (error) {
-        // The server answers "not found" until the result has arrived.
+        // The result was deleted meanwhile.
         if (!(error instanceof ApiFailure) || error.status !== 404) throw error;
-        return { lost: clock.nowMs() - known.atMs > LIMIT_MS };
+        return { lost: true };
       }
     },
     refetchInterval: ({ state }) =>
@@ -227,6 +230,19 @@ function useCaptureResult(sessionId: string, known: Known) {
     staleTime: Number.POSITIVE_INFINITY,
   });
   return { capture: query.data?.capture, lost: query.data?.lost ?? false };
+}
+
+/**
+ * Whether the result of a capture is among the session's events. The result itself is read only then, because the server
+ * answers 404 before, which browsers report as an error.
+ */
+async function hasArrived(sessionId: string, { id, kind }: Known, signal: AbortSignal): Promise<boolean> {
+  const { events } = await call('admin.sessions.traceEvents', {
+    params: { id: sessionId },
+    query: { types: `diag.${kind}` },
+    signal,
+  });
+  return events.some(({ payload }) => payload.capture_id === id);
 }
 
 /** Shows the result of a capture. Unpacks it only while it is shown, because a session may have 200 results. */
