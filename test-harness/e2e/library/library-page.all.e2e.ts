@@ -92,6 +92,38 @@ describe('the library, like a console’s', () => {
     await unmarked;
   });
 
+  test.each([
+    ['a laptop', { width: 1366, height: 768 }],
+    ['a television', { width: 1920, height: 1080 }],
+  ])(
+    'on %s, the first arrow key moves to the next tile, and the tile stays in view ten rows down',
+    async (_, size) => {
+      await page.setViewportSize(size);
+      await open();
+      const tiles = page.getByRole('region', { name: 'All apps' }).getByRole('button', { name: /^Launch / });
+      await tiles.first().focus();
+      await page.keyboard.press('ArrowRight');
+      expect(await focusedName(page)).toBe(await tiles.nth(1).getAttribute('aria-label'));
+      const seen = new Set<string | null | undefined>();
+      for (let row = 0; row < 10; row++) {
+        await page.keyboard.press('ArrowDown');
+        seen.add(await focusedName(page));
+        // A person presses a key at most ten times a second.
+        await page.evaluate(async () => {
+          for (let frame = 0; frame < 6; frame++) await new Promise(requestAnimationFrame);
+        });
+      }
+      expect(seen.size).toBe(10);
+      const isInView = () =>
+        page.evaluate(() => {
+          const box = document.activeElement?.getBoundingClientRect();
+          return box !== undefined && box.top >= 0 && box.bottom <= innerHeight;
+        });
+      await expect.poll(isInView).toBe(true);
+      await page.setViewportSize({ width: 1366, height: 768 });
+    },
+  );
+
   test('a gamepad does the same, with the labels of its maker, and axe finds nothing', async () => {
     await open();
     await pressPad(page, PAD.right);
