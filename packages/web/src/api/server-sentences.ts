@@ -37,9 +37,12 @@ export const SENTENCES = [
 
 const PLACE = /\{(\w+)\}/g;
 
-/** Translates a sentence of the server into the person's language. An unknown sentence is returned unchanged. */
-export function saidByServer(text: string): string {
-  for (const sentence of SENTENCES) {
+/**
+ * Translates a sentence of the server into the person's language. An unknown sentence is returned unchanged.
+ * @param sentences the sentences that are known, with placeholders for words
+ */
+export function saidByServer(text: string, sentences: readonly string[] = SENTENCES): string {
+  for (const sentence of sentences) {
     const pattern = sentence
       .split(PLACE)
       .map((piece, index) =>
