@@ -10,29 +10,66 @@ import { usePageTitle } from '../../components/use-page-title.ts';
 import { msg, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { type Column, ListTable } from '../frame/lists/list-table.tsx';
 import { SearchField, ShowMore, useSortedPages } from '../frame/lists/paged-list.tsx';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead } from '../frame/page-head.tsx';
 import { runsAsLabel } from './app-labels.ts';
 
-const COLUMNS: readonly Column[] = [
-  { label: msg('App'), sort: 'name' },
-  { label: msg('State'), sort: 'state' },
-  { label: msg('Kind'), sort: 'kind' },
-  { label: msg('Runs as') },
-  { label: msg('Picture'), kind: 'number', sort: 'picture' },
-  { label: msg('Slots'), kind: 'number', sort: 'slots' },
-  { label: msg('Sessions in 30 days'), kind: 'number', sort: 'sessions' },
+const KIND_LABELS = { game: msg('Game'), desktop: msg('Desktop'), launcher: msg('Launcher') };
+
+/** @param apps for the name of an app's parent */
+const columns = (apps: readonly AdminApp[]): readonly Column<AdminApp>[] => [
+  {
+    head: msg('App'),
+    kind: 'name',
+    sort: 'name',
+    by: (app) => app.name,
+    cell: (app) => (
+      <Link to="/admin/apps/$id" params={{ id: app.id }} className={styles.nameLink}>
+        {app.name}
+      </Link>
+    ),
+  },
+  {
+    head: msg('State'),
+    sort: 'state',
+    by: (app) => (app.enabled ? 'enabled' : 'disabled'),
+    cell: (app) =>
+      app.enabled ? (
+        <StateChip tone="success">{t('Enabled')}</StateChip>
+      ) : (
+        <StateChip tone="neutral">{t('Disabled')}</StateChip>
+      ),
+  },
+  { head: msg('Kind'), sort: 'kind', by: (app) => app.kind, cell: (app) => t(KIND_LABELS[app.kind]) },
+  {
+    head: msg('Runs as'),
+    kind: 'name',
+    cell: (app) => runsAsLabel(app, apps.find((other) => other.id === app.parent_app_id)?.name),
+  },
+  {
+    head: msg('Picture'),
+    kind: 'number',
+    sort: 'picture',
+    by: (app) => app.default_width * app.default_height,
+    cell: (app) => `${app.default_width} × ${app.default_height}`,
+  },
+  {
+    head: msg('Slots'),
+    kind: 'number',
+    sort: 'slots',
+    by: (app) => app.default_encode_slots,
+    cell: (app) => app.default_encode_slots,
+  },
+  {
+    head: msg('Sessions in 30 days'),
+    kind: 'number',
+    sort: 'sessions',
+    by: (app) => app.sessions_30d,
+    cell: (app) => app.sessions_30d,
+  },
 ];
-const SORT_KEYS = {
-  name: (app: AdminApp) => app.name,
-  state: (app: AdminApp) => (app.enabled ? 'enabled' : 'disabled'),
-  kind: (app: AdminApp) => app.kind,
-  picture: (app: AdminApp) => app.default_width * app.default_height,
-  slots: (app: AdminApp) => app.default_encode_slots,
-  sessions: (app: AdminApp) => app.sessions_30d,
-};
 
 /** Every app of the instance. */
 export function AppsPage() {
@@ -47,7 +84,7 @@ export function AppsPage() {
     adminKeys.adminAppList(q),
     (cursor: string | undefined, signal) =>
       call('admin.apps.list', { query: { limit: 100, q, cursor }, signal }),
-    { sort: search.sort, keys: SORT_KEYS },
+    { sort: search.sort },
   );
   const add = (
     <Button
@@ -85,42 +122,16 @@ export function AppsPage() {
           </EmptyState>
         )
       ) : (
-        <DataTable
+        <ListTable
           label={t('Apps')}
-          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+          columns={columns(apps ?? [])}
+          rows={apps}
+          rowKey={(app) => app.id}
           order={{ sort: search.sort, onSort: (sort) => setSearch({ ...search, sort: sort ?? '' }) }}
-        >
-          {apps === undefined && <SkeletonRows rows={4} columns={COLUMNS.length} />}
-          {apps?.map((app) => (
-            <tr key={app.id}>
-              <td className={styles.nameCell}>
-                <Link to="/admin/apps/$id" params={{ id: app.id }} className={styles.nameLink}>
-                  {app.name}
-                </Link>
-              </td>
-              <td>
-                {app.enabled ? (
-                  <StateChip tone="success">{t('Enabled')}</StateChip>
-                ) : (
-                  <StateChip tone="neutral">{t('Disabled')}</StateChip>
-                )}
-              </td>
-              <td>{t(KIND_LABELS[app.kind])}</td>
-              <td className={styles.nameCell}>
-                {runsAsLabel(app, apps.find((other) => other.id === app.parent_app_id)?.name)}
-              </td>
-              <td className={styles.number}>
-                {app.default_width} × {app.default_height}
-              </td>
-              <td className={styles.number}>{app.default_encode_slots}</td>
-              <td className={styles.number}>{app.sessions_30d}</td>
-            </tr>
-          ))}
-        </DataTable>
+          loadingRows={4}
+        />
       )}
       <ShowMore query={query} sortedOf={sortedOf} />
     </>
   );
 }
-
-const KIND_LABELS = { game: msg('Game'), desktop: msg('Desktop'), launcher: msg('Launcher') };

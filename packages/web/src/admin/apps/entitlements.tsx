@@ -14,21 +14,41 @@ import { msg, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { RevokedGrant } from '../frame/deletion/deletion-effects.tsx';
-import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { type Column, EndButton, ListTable } from '../frame/lists/list-table.tsx';
 import { PickDialog } from '../frame/lists/pick-dialog.tsx';
 import { pickUsers } from '../people/user-lookup.ts';
 
-const COLUMNS: readonly Column[] = [
-  { label: msg('Who') },
-  { label: msg('Given by') },
-  { label: msg('Since') },
-  { label: msg('Actions'), kind: 'action' },
-];
-export const GRANT_SOURCE_LABELS = {
+const GRANT_SOURCE_LABELS = {
   admin: msg('An administrator'),
   provider: msg('A library'),
   migration: msg('An earlier version'),
 };
+export const GRANT_COLUMNS: readonly Column<Entitlement>[] = [
+  { head: msg('Given by'), cell: (item) => t(GRANT_SOURCE_LABELS[item.granted_by]) },
+  { head: msg('Since'), cell: (item) => <RelativeTime at={item.created_at} /> },
+];
+const columns = (onRevoke: (item: Entitlement) => void): readonly Column<Entitlement>[] => [
+  {
+    head: msg('Who'),
+    kind: 'name',
+    cell: (item) =>
+      item.subject_type === 'all' ? (
+        <StateChip tone="info">{t('Everybody')}</StateChip>
+      ) : (
+        (item.subject_username ?? <span className={styles.mono}>{item.subject_id}</span>)
+      ),
+  },
+  ...GRANT_COLUMNS,
+  {
+    head: msg('Actions'),
+    kind: 'action',
+    cell: (item) => (
+      <EndButton label={revokeLabel(item)} onClick={() => onRevoke(item)}>
+        {t('Revoke')}
+      </EndButton>
+    ),
+  },
+];
 
 /** Entitlements of an app. */
 export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
@@ -71,32 +91,13 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
           )}
         </EmptyState>
       ) : (
-        <DataTable
+        <ListTable
           label={t('Who may use it')}
-          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
-        >
-          {items === undefined && <SkeletonRows rows={1} columns={COLUMNS.length} />}
-          {items?.map((item) => (
-            <tr key={item.id}>
-              <td className={styles.nameCell}>
-                {item.subject_type === 'all' ? (
-                  <StateChip tone="info">{t('Everybody')}</StateChip>
-                ) : (
-                  (item.subject_username ?? <span className={styles.mono}>{item.subject_id}</span>)
-                )}
-              </td>
-              <td>{t(GRANT_SOURCE_LABELS[item.granted_by])}</td>
-              <td>
-                <RelativeTime at={item.created_at} />
-              </td>
-              <td className={styles.rowActions}>
-                <EndButton label={revokeLabel(item)} onClick={() => setRevoking(item)}>
-                  {t('Revoke')}
-                </EndButton>
-              </td>
-            </tr>
-          ))}
-        </DataTable>
+          columns={columns(setRevoking)}
+          rows={items}
+          rowKey={(item) => item.id}
+          loadingRows={1}
+        />
       )}
       <div className={styles.filters}>
         <Button size="sm" disabled={everybody} loading={grant.isPending} onClick={() => grant.mutate(null)}>

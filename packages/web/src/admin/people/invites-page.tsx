@@ -21,37 +21,77 @@ import { adminKeys } from '../frame/admin-query-keys.ts';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { numberRule, textRule } from '../frame/bound-rules.ts';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
-import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/data-table.tsx';
-import { sortRows } from '../frame/lists/table-sort.ts';
+import { type Column, EndButton, ListTable } from '../frame/lists/list-table.tsx';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead } from '../frame/page-head.tsx';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
 import { ClosedRegistration } from './closed-registration.tsx';
 import { LinkAddress, linkBase } from './link-address.tsx';
 
-const COLUMNS: readonly Column[] = [
-  { label: msg('Note'), sort: 'note' },
-  { label: msg('State') },
-  { label: msg('Role'), sort: 'role' },
-  { label: msg('Used'), sort: 'used', kind: 'number' },
-  { label: msg('Ends'), sort: 'ends' },
-  { label: msg('Made by'), sort: 'by' },
-  { label: msg('Made'), sort: 'made' },
-  { label: msg('Actions'), kind: 'action' },
+const columns = (onRevoke: (invite: Invite) => void): readonly Column<Invite>[] => [
+  {
+    head: msg('Note'),
+    kind: 'name',
+    sort: 'note',
+    by: (invite) => invite.note,
+    cell: (invite) => (
+      <>
+        {invite.note ?? <span className={styles.dim}>{t('no note')}</span>}{' '}
+        <span className={`${styles.dim} ${styles.mono}`}>{invite.code_prefix}</span>
+      </>
+    ),
+  },
+  { head: msg('State'), cell: (invite) => <InviteChip invite={invite} /> },
+  {
+    head: msg('Role'),
+    sort: 'role',
+    by: (invite) => invite.role,
+    cell: (invite) => (invite.role === 'admin' ? t('Administrator') : t('User')),
+  },
+  {
+    head: msg('Used'),
+    kind: 'number',
+    sort: 'used',
+    by: (invite) => invite.used_count,
+    cell: (invite) => t('{n} of {total}', { n: invite.used_count, total: invite.max_uses }),
+  },
+  {
+    head: msg('Ends'),
+    sort: 'ends',
+    by: (invite) => invite.expires_at,
+    cell: (invite) => <RelativeTime at={invite.expires_at} />,
+  },
+  {
+    head: msg('Made by'),
+    sort: 'by',
+    by: (invite) => invite.created_by_username ?? null,
+    cell: (invite) => invite.created_by_username ?? <span className={styles.dim}>{t('unknown')}</span>,
+  },
+  {
+    head: msg('Made'),
+    sort: 'made',
+    by: (invite) => invite.created_at,
+    cell: (invite) => <RelativeTime at={invite.created_at} />,
+  },
+  {
+    head: msg('Actions'),
+    kind: 'action',
+    cell: (invite) =>
+      isOpen(invite) && (
+        <EndButton
+          label={t('Withdraw invite {invite}', { invite: invite.note ?? invite.code_prefix })}
+          onClick={() => onRevoke(invite)}
+        >
+          {t('Withdraw')}
+        </EndButton>
+      ),
+  },
 ];
 const OPEN = msg('Still valid');
 const STATES = [
   { value: 'pending', label: OPEN },
   { value: 'all', label: msg('All') },
 ] as const;
-const SORT_KEYS = {
-  note: (invite: Invite) => invite.note,
-  role: (invite: Invite) => invite.role,
-  used: (invite: Invite) => invite.used_count,
-  ends: (invite: Invite) => invite.expires_at,
-  by: (invite: Invite) => invite.created_by_username ?? null,
-  made: (invite: Invite) => invite.created_at,
-};
 type State = (typeof STATES)[number]['value'];
 const bounds = bodyBounds['invites.create'];
 export const inviteRules = { note: textRule(bounds.note, {}), max_uses: numberRule(bounds.max_uses) };
@@ -111,45 +151,13 @@ export function InvitesPage() {
           )}
         </EmptyState>
       ) : (
-        <DataTable
+        <ListTable
           label={t('Invites')}
-          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+          columns={columns(setRevoking)}
+          rows={invites}
+          rowKey={(invite) => invite.id}
           order={{ sort: search.sort, onSort: (sort) => setSearch({ ...search, sort: sort ?? '' }) }}
-        >
-          {invites === undefined && <SkeletonRows rows={3} columns={COLUMNS.length} />}
-          {sortRows(invites ?? [], search.sort, SORT_KEYS).map((invite) => (
-            <tr key={invite.id}>
-              <td className={styles.nameCell}>
-                {invite.note ?? <span className={styles.dim}>{t('no note')}</span>}{' '}
-                <span className={`${styles.dim} ${styles.mono}`}>{invite.code_prefix}</span>
-              </td>
-              <td>
-                <InviteChip invite={invite} />
-              </td>
-              <td>{invite.role === 'admin' ? t('Administrator') : t('User')}</td>
-              <td className={styles.number}>
-                {t('{n} of {total}', { n: invite.used_count, total: invite.max_uses })}
-              </td>
-              <td>
-                <RelativeTime at={invite.expires_at} />
-              </td>
-              <td>{invite.created_by_username ?? <span className={styles.dim}>{t('unknown')}</span>}</td>
-              <td>
-                <RelativeTime at={invite.created_at} />
-              </td>
-              <td className={styles.rowActions}>
-                {isOpen(invite) && (
-                  <EndButton
-                    label={t('Withdraw invite {invite}', { invite: invite.note ?? invite.code_prefix })}
-                    onClick={() => setRevoking(invite)}
-                  >
-                    {t('Withdraw')}
-                  </EndButton>
-                )}
-              </td>
-            </tr>
-          ))}
-        </DataTable>
+        />
       )}
       <MakeInvite opened={making} onClose={() => setMaking(false)} />
       <ConfirmDialog

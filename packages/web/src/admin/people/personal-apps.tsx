@@ -8,21 +8,35 @@ import { call } from '../../api/client.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
-import { RelativeTime } from '../../components/relative-time.tsx';
 import { msg, t } from '../../i18n/translate.ts';
 import { pickApps } from '../apps/app-lookup.ts';
-import { GRANT_SOURCE_LABELS } from '../apps/entitlements.tsx';
+import { GRANT_COLUMNS } from '../apps/entitlements.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { RevokedGrant } from '../frame/deletion/deletion-effects.tsx';
-import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { type Column, EndButton, ListTable } from '../frame/lists/list-table.tsx';
 import { PickDialog } from '../frame/lists/pick-dialog.tsx';
 
-const COLUMNS: readonly Column[] = [
-  { label: msg('App') },
-  { label: msg('Given by') },
-  { label: msg('Since') },
-  { label: msg('Actions'), kind: 'action' },
+const columns = (onRevoke: (row: Entitlement) => void): readonly Column<Entitlement>[] => [
+  {
+    head: msg('App'),
+    kind: 'name',
+    cell: (row) => (
+      <Link to="/admin/apps/$id" params={{ id: row.app_id }} className={styles.nameLink}>
+        {row.app_name}
+      </Link>
+    ),
+  },
+  ...GRANT_COLUMNS,
+  {
+    head: msg('Actions'),
+    kind: 'action',
+    cell: (row) => (
+      <EndButton label={t('Revoke {app}', { app: row.app_name ?? '' })} onClick={() => onRevoke(row)}>
+        {t('Revoke')}
+      </EndButton>
+    ),
+  },
 ];
 
 /** An account's own entitlements, without those for everybody. */
@@ -70,33 +84,13 @@ export function PersonalApps({ user }: { user: Pick<AdminUser, 'id' | 'username'
         </EmptyState>
       ) : (
         <>
-          <DataTable
+          <ListTable
             label={t('Apps given to this account')}
-            columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
-          >
-            {items === undefined && <SkeletonRows rows={2} columns={COLUMNS.length} />}
-            {items?.map((row) => (
-              <tr key={row.id}>
-                <td className={styles.nameCell}>
-                  <Link to="/admin/apps/$id" params={{ id: row.app_id }} className={styles.nameLink}>
-                    {row.app_name}
-                  </Link>
-                </td>
-                <td>{t(GRANT_SOURCE_LABELS[row.granted_by])}</td>
-                <td>
-                  <RelativeTime at={row.created_at} />
-                </td>
-                <td className={styles.rowActions}>
-                  <EndButton
-                    label={t('Revoke {app}', { app: row.app_name ?? '' })}
-                    onClick={() => setRevoking(row)}
-                  >
-                    {t('Revoke')}
-                  </EndButton>
-                </td>
-              </tr>
-            ))}
-          </DataTable>
+            columns={columns(setRevoking)}
+            rows={items}
+            rowKey={(row) => row.id}
+            loadingRows={2}
+          />
           <div>{give}</div>
         </>
       )}
