@@ -13,19 +13,59 @@ import { msg, plural, rich, t } from '../../i18n/translate.ts';
 import { useLiveSessions } from '../fleet/use-fleet.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable } from '../frame/lists/data-table.tsx';
+import { type Column, ListTable } from '../frame/lists/list-table.tsx';
 import { PageHead, Section } from '../frame/page-head.tsx';
 import { AbsentRecord } from '../frame/record-page.tsx';
 import { imageState, onHostState, presenceOf } from './image-labels.ts';
 import { useImageAction, useImages } from './use-images.ts';
 
 const back = () => ({ to: '/admin/images', label: t('Images') }) as const;
-const COLUMNS: readonly Column[] = [
-  { label: msg('Host') },
-  { label: msg('State') },
-  { label: msg('Progress') },
-  { label: msg('Version') },
-  { label: msg('Size'), kind: 'number' },
+const COLUMNS: readonly Column<CatalogImage['hosts'][number]>[] = [
+  {
+    head: msg('Host'),
+    kind: 'name',
+    cell: (host) => (
+      <Link to="/admin/hosts/$id" params={{ id: host.host_id }} className={styles.nameLink}>
+        {host.node_name}
+      </Link>
+    ),
+  },
+  {
+    head: msg('State'),
+    cell: (host) => {
+      const [tone, label] = onHostState(host);
+      return <StateChip tone={tone}>{label}</StateChip>;
+    },
+  },
+  {
+    head: msg('Progress'),
+    kind: 'wrap',
+    cell: (host) =>
+      host.error ??
+      ((host.state === 'pulling' || host.state === 'building') && (
+        // The margins take back the padding of a long text, so that the row keeps its height.
+        <div style={{ margin: '-8px 0', whiteSpace: 'nowrap' }}>
+          {host.progress_pct === null ? (
+            <span className={styles.dim}>{t('begins')}</span>
+          ) : (
+            <span className={styles.percent}>
+              <progress
+                max={100}
+                value={host.progress_pct}
+                aria-label={t('Progress on {host}', { host: host.node_name })}
+              />
+              <span className="tabular">{host.progress_pct} %</span>
+            </span>
+          )}
+        </div>
+      )),
+  },
+  { head: msg('Version'), cell: (host) => host.version ?? '' },
+  {
+    head: msg('Size'),
+    kind: 'number',
+    cell: (host) => (host.bytes === null ? '' : bytesLabel(host.bytes)),
+  },
 ];
 
 /** One image: its description, its state on each host, and its actions. */
@@ -159,14 +199,12 @@ function LoadedImage({ image }: { image: CatalogImage }) {
       <Section title={t('Hosts')}>
         {image.hosts.length === 0 && <p className={styles.dim}>{t('No host has enrolled yet.')}</p>}
         {image.hosts.length > 0 && (
-          <DataTable
+          <ListTable
             label={t('Hosts of the image')}
-            columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
-          >
-            {image.hosts.map((host) => (
-              <HostRow key={host.host_id} host={host} />
-            ))}
-          </DataTable>
+            columns={COLUMNS}
+            rows={image.hosts}
+            rowKey={(host) => host.host_id}
+          />
         )}
       </Section>
       <InstallDialog
@@ -202,39 +240,6 @@ function LoadedImage({ image }: { image: CatalogImage }) {
         <UninstallEffect image={image} use={use} />
       </ConfirmDialog>
     </>
-  );
-}
-
-function HostRow({ host }: { host: CatalogImage['hosts'][number] }) {
-  const [tone, label] = onHostState(host);
-  const isBusy = host.state === 'pulling' || host.state === 'building';
-  return (
-    <tr>
-      <td className={styles.nameCell}>
-        <Link to="/admin/hosts/$id" params={{ id: host.host_id }} className={styles.nameLink}>
-          {host.node_name}
-        </Link>
-      </td>
-      <td>
-        <StateChip tone={tone}>{label}</StateChip>
-      </td>
-      <td className={host.error === null ? undefined : styles.wrapCell}>
-        {host.error}
-        {isBusy && host.progress_pct === null && <span className={styles.dim}>{t('begins')}</span>}
-        {isBusy && host.progress_pct !== null && (
-          <span className={styles.percent}>
-            <progress
-              max={100}
-              value={host.progress_pct}
-              aria-label={t('Progress on {host}', { host: host.node_name })}
-            />
-            <span className="tabular">{host.progress_pct} %</span>
-          </span>
-        )}
-      </td>
-      <td>{host.version ?? ''}</td>
-      <td className={styles.number}>{host.bytes === null ? '' : bytesLabel(host.bytes)}</td>
-    </tr>
   );
 }
 

@@ -16,21 +16,64 @@ import type { ListSearch } from '../../search/list-search.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
-import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { type Column, ListTable } from '../frame/lists/list-table.tsx';
 import { SearchField } from '../frame/lists/paged-list.tsx';
-import { sortRows } from '../frame/lists/table-sort.ts';
 import { PageHead } from '../frame/page-head.tsx';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
 import { imageState, presenceLabel, presenceOf } from './image-labels.ts';
 import { useImages } from './use-images.ts';
 
-const COLUMNS: readonly Column[] = [
-  { label: msg('Image'), sort: 'name' },
-  { label: msg('State'), sort: 'state' },
-  { label: msg('In use'), sort: 'version' },
-  { label: msg('In the catalog') },
-  { label: msg('On'), sort: 'hosts', kind: 'number' },
-  { label: msg('Size'), sort: 'size', kind: 'number' },
+const COLUMNS: readonly Column<CatalogImage>[] = [
+  {
+    head: msg('Image'),
+    kind: 'name',
+    sort: 'name',
+    by: (image) => image.display_name,
+    cell: (image) => (
+      <Link
+        to="/admin/images/$id"
+        params={{ id: image.id }}
+        className={styles.nameLink}
+        title={image.description}
+      >
+        {image.display_name}
+      </Link>
+    ),
+  },
+  {
+    head: msg('State'),
+    sort: 'state',
+    by: (image) => imageState(image)[1],
+    cell: (image) => {
+      const [tone, label] = imageState(image);
+      return <StateChip tone={tone}>{label}</StateChip>;
+    },
+  },
+  {
+    head: msg('In use'),
+    kind: 'short',
+    sort: 'version',
+    by: (image) => image.installed_version,
+    cell: (image) => image.installed_version ?? <span className={styles.dim}>{t('none')}</span>,
+  },
+  { head: msg('In the catalog'), kind: 'short', cell: (image) => image.version },
+  {
+    head: msg('On'),
+    kind: 'number',
+    sort: 'hosts',
+    by: (image) => presenceOf(image).ready.length,
+    cell: presenceLabel,
+  },
+  {
+    head: msg('Size'),
+    kind: 'number',
+    sort: 'size',
+    by: (image) => presenceOf(image).bytes,
+    cell: (image) => {
+      const { bytes } = presenceOf(image);
+      return bytes === 0 ? '' : bytesLabel(bytes);
+    },
+  },
 ];
 const FILTERS = [
   { value: 'all', label: msg('All') },
@@ -39,14 +82,6 @@ const FILTERS = [
   { value: 'failed', label: msg('Failed') },
 ] as const;
 type Filter = (typeof FILTERS)[number]['value'];
-
-const SORT_KEYS = {
-  name: (image: CatalogImage) => image.display_name,
-  state: (image: CatalogImage) => imageState(image)[1],
-  version: (image: CatalogImage) => image.installed_version,
-  hosts: (image: CatalogImage) => presenceOf(image).ready.length,
-  size: (image: CatalogImage) => presenceOf(image).bytes,
-};
 
 export type ImagesSearch = ListSearch<'q' | 'state' | 'sort'>;
 
@@ -121,50 +156,19 @@ export function ImagesPage(props: { search: ImagesSearch; onSearch: (search: Ima
               {t('Nothing matches the filter and the search text.')}
             </EmptyState>
           ) : (
-            <DataTable
+            <ListTable
               label={t('Images')}
-              columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+              columns={COLUMNS}
+              rows={images}
+              rowKey={(image) => image.id}
               order={{ sort: search.sort, onSort: (sort) => onSearch({ ...search, sort: sort ?? '' }) }}
-            >
-              {images === undefined && <SkeletonRows rows={4} columns={COLUMNS.length} />}
-              {images !== undefined &&
-                sortRows(images, search.sort, SORT_KEYS).map((image) => (
-                  <ImageRow key={image.id} image={image} />
-                ))}
-            </DataTable>
+              loadingRows={4}
+            />
           )}
         </>
       )}
       {catalog?.manifest_provenance != null && <Provenance catalog={catalog} />}
     </>
-  );
-}
-
-function ImageRow({ image }: { image: CatalogImage }) {
-  const [tone, label] = imageState(image);
-  const { bytes } = presenceOf(image);
-  return (
-    <tr>
-      <td className={styles.nameCell}>
-        <Link
-          to="/admin/images/$id"
-          params={{ id: image.id }}
-          className={styles.nameLink}
-          title={image.description}
-        >
-          {image.display_name}
-        </Link>
-      </td>
-      <td>
-        <StateChip tone={tone}>{label}</StateChip>
-      </td>
-      <td className={styles.shortCell}>
-        {image.installed_version ?? <span className={styles.dim}>{t('none')}</span>}
-      </td>
-      <td className={styles.shortCell}>{image.version}</td>
-      <td className={styles.number}>{presenceLabel(image)}</td>
-      <td className={styles.number}>{bytes === 0 ? '' : bytesLabel(bytes)}</td>
-    </tr>
   );
 }
 

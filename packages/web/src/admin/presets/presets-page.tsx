@@ -8,26 +8,56 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import { msg, plural, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
-import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
-import { sortRows } from '../frame/lists/table-sort.ts';
+import { type Column, ListTable } from '../frame/lists/list-table.tsx';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead } from '../frame/page-head.tsx';
 import { usePresets } from './use-presets.ts';
 
-const COLUMNS: readonly Column[] = [
-  { label: msg('Preset'), sort: 'name' },
-  { label: msg('Description') },
-  { label: msg('Container image'), sort: 'image' },
-  { label: msg('Used by'), sort: 'used' },
-  { label: msg('Changed'), sort: 'changed' },
+const COLUMNS: readonly Column<RuntimePreset>[] = [
+  {
+    head: msg('Preset'),
+    kind: 'name',
+    sort: 'name',
+    by: (preset) => preset.name,
+    cell: (preset) => (
+      <Link to="/admin/presets/$id" params={{ id: preset.id }} className={styles.nameLink}>
+        {preset.name}
+      </Link>
+    ),
+  },
+  { head: msg('Description'), kind: 'name', cell: (preset) => preset.description },
+  {
+    head: msg('Container image'),
+    kind: 'name',
+    sort: 'image',
+    by: (preset) => preset.image || null,
+    cell: (preset) =>
+      preset.image === '' ? (
+        <span className={styles.dim}>{t('none')}</span>
+      ) : (
+        <span className={styles.mono}>{preset.image}</span>
+      ),
+  },
+  {
+    head: msg('Used by'),
+    sort: 'used',
+    by: (preset) => preset.used_by.length,
+    cell: (preset) =>
+      preset.used_by.length === 0 ? (
+        <span className={styles.dim}>{t('no app')}</span>
+      ) : (
+        <span title={preset.used_by.map((app) => app.name).join(', ')}>
+          {plural(preset.used_by.length, '{n} app', '{n} apps')}
+        </span>
+      ),
+  },
+  {
+    head: msg('Changed'),
+    sort: 'changed',
+    by: (preset) => preset.updated_at,
+    cell: (preset) => <RelativeTime at={preset.updated_at} />,
+  },
 ];
-
-const SORT_KEYS = {
-  name: (preset: RuntimePreset) => preset.name,
-  image: (preset: RuntimePreset) => preset.image || null,
-  used: (preset: RuntimePreset) => preset.used_by.length,
-  changed: (preset: RuntimePreset) => preset.updated_at,
-};
 
 /** Runtime presets. */
 export function PresetsPage() {
@@ -59,42 +89,13 @@ export function PresetsPage() {
           )}
         </EmptyState>
       ) : (
-        <DataTable
+        <ListTable
           label={t('Presets')}
-          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+          columns={COLUMNS}
+          rows={presets}
+          rowKey={(preset) => preset.id}
           order={{ sort: search.sort, onSort: (sort) => setSearch({ sort: sort ?? '' }) }}
-        >
-          {presets === undefined && <SkeletonRows rows={3} columns={COLUMNS.length} />}
-          {sortRows(presets ?? [], search.sort, SORT_KEYS).map((preset) => (
-            <tr key={preset.id}>
-              <td className={styles.nameCell}>
-                <Link to="/admin/presets/$id" params={{ id: preset.id }} className={styles.nameLink}>
-                  {preset.name}
-                </Link>
-              </td>
-              <td className={styles.nameCell}>{preset.description}</td>
-              <td className={styles.nameCell}>
-                {preset.image === '' ? (
-                  <span className={styles.dim}>{t('none')}</span>
-                ) : (
-                  <span className={styles.mono}>{preset.image}</span>
-                )}
-              </td>
-              <td>
-                {preset.used_by.length === 0 ? (
-                  <span className={styles.dim}>{t('no app')}</span>
-                ) : (
-                  <span title={preset.used_by.map((app) => app.name).join(', ')}>
-                    {plural(preset.used_by.length, '{n} app', '{n} apps')}
-                  </span>
-                )}
-              </td>
-              <td>
-                <RelativeTime at={preset.updated_at} />
-              </td>
-            </tr>
-          ))}
-        </DataTable>
+        />
       )}
     </>
   );

@@ -9,8 +9,7 @@ import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import { msg, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
-import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
-import { sortRows } from '../frame/lists/table-sort.ts';
+import { type Column, ListTable } from '../frame/lists/list-table.tsx';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead, Section } from '../frame/page-head.tsx';
 import { PolicyForm } from './policy-form.tsx';
@@ -18,18 +17,56 @@ import { usesLabel, VISIBILITY_LABELS, warningLabel } from './profile-labels.ts'
 import { Rungs } from './rung-table.tsx';
 import { useLaunchProfiles, useProfilePolicy, useRungs } from './use-profiles.ts';
 
-const COLUMNS: readonly Column[] = [
-  { label: msg('Launch profile'), sort: 'name' },
-  { label: msg('For'), sort: 'for' },
-  { label: msg('Chain') },
-  { label: msg('Default of') },
-  { label: msg('Warnings') },
+const COLUMNS: readonly Column<LaunchProfile>[] = [
+  {
+    head: msg('Launch profile'),
+    kind: 'name',
+    sort: 'name',
+    by: (profile) => profile.display_name,
+    cell: (profile) => (
+      <Link to="/admin/profiles/$id" params={{ id: profile.id }} className={styles.nameLink}>
+        {profile.display_name}
+      </Link>
+    ),
+  },
+  {
+    head: msg('For'),
+    sort: 'for',
+    by: (profile) => VISIBILITY_LABELS[profile.visibility],
+    cell: (profile) => t(VISIBILITY_LABELS[profile.visibility]),
+  },
+  {
+    head: msg('Chain'),
+    cell: (profile) => (
+      <ol className={styles.chain}>
+        {profile.rungs.map(({ stream_profile: rung }) => (
+          <li key={rung.id} title={rung.display_name}>
+            {rung.id}
+          </li>
+        ))}
+      </ol>
+    ),
+  },
+  {
+    head: msg('Default of'),
+    cell: (profile) => usesLabel(profile.used_by) ?? <span className={styles.dim}>{t('nobody')}</span>,
+  },
+  {
+    head: msg('Warnings'),
+    cell: (profile) =>
+      profile.warnings.length === 0 ? (
+        <span className={styles.dim}>{t('none')}</span>
+      ) : (
+        <span className={styles.warnings}>
+          {profile.warnings.map((warning) => (
+            <span key={warning.code} title={warning.message}>
+              <StateChip tone="warning">{warningLabel(warning)}</StateChip>
+            </span>
+          ))}
+        </span>
+      ),
+  },
 ];
-
-const SORT_KEYS = {
-  name: (profile: LaunchProfile) => profile.display_name,
-  for: (profile: LaunchProfile) => VISIBILITY_LABELS[profile.visibility],
-};
 
 /** Launch profiles, policy and rungs. */
 export function ProfilesPage() {
@@ -72,16 +109,14 @@ export function ProfilesPage() {
                 )}
               </EmptyState>
             ) : (
-              <DataTable
+              <ListTable
                 label={t('Launch profiles')}
-                columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+                columns={COLUMNS}
+                rows={items}
+                rowKey={(profile) => profile.id}
                 order={{ sort: search.sort, onSort: (sort) => setSearch({ sort: sort ?? '' }) }}
-              >
-                {items === undefined && <SkeletonRows rows={6} columns={COLUMNS.length} />}
-                {sortRows(items ?? [], search.sort, SORT_KEYS).map((profile) => (
-                  <Row key={profile.id} profile={profile} />
-                ))}
-              </DataTable>
+                loadingRows={6}
+              />
             )}
           </Section>
           <Section title={t('Which one applies')} busy={policy.isPending}>
@@ -97,42 +132,5 @@ export function ProfilesPage() {
         </>
       )}
     </>
-  );
-}
-
-function Row({ profile }: { profile: LaunchProfile }) {
-  const uses = usesLabel(profile.used_by);
-  return (
-    <tr>
-      <td className={styles.nameCell}>
-        <Link to="/admin/profiles/$id" params={{ id: profile.id }} className={styles.nameLink}>
-          {profile.display_name}
-        </Link>
-      </td>
-      <td>{t(VISIBILITY_LABELS[profile.visibility])}</td>
-      <td>
-        <ol className={styles.chain}>
-          {profile.rungs.map(({ stream_profile: rung }) => (
-            <li key={rung.id} title={rung.display_name}>
-              {rung.id}
-            </li>
-          ))}
-        </ol>
-      </td>
-      <td>{uses ?? <span className={styles.dim}>{t('nobody')}</span>}</td>
-      <td>
-        {profile.warnings.length === 0 ? (
-          <span className={styles.dim}>{t('none')}</span>
-        ) : (
-          <span className={styles.warnings}>
-            {profile.warnings.map((warning) => (
-              <span key={warning.code} title={warning.message}>
-                <StateChip tone="warning">{warningLabel(warning)}</StateChip>
-              </span>
-            ))}
-          </span>
-        )}
-      </td>
-    </tr>
   );
 }

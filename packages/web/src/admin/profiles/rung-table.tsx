@@ -11,36 +11,90 @@ import { Problem } from '../../components/problem.tsx';
 import { msg, plural, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/data-table.tsx';
-import { sortRows } from '../frame/lists/table-sort.ts';
+import { type Column, EndButton, ListTable } from '../frame/lists/list-table.tsx';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { Section } from '../frame/page-head.tsx';
 import { bitrateLabel, CODEC_LABELS } from './profile-labels.ts';
 import { RungDialog } from './rung-dialog.tsx';
 import { useRungs } from './use-profiles.ts';
 
-const COLUMNS: readonly Column[] = [
-  { label: msg('Rung'), sort: 'name' },
-  { label: msg('Id'), sort: 'id' },
-  { label: msg('Codec'), sort: 'codec' },
-  { label: msg('Picture'), sort: 'size', kind: 'number' },
-  { label: msg('FPS'), sort: 'fps', kind: 'number' },
-  { label: msg('Bitrate'), sort: 'rate', kind: 'number' },
-  { label: msg('Used by'), sort: 'chains' },
-  { label: msg('Sessions'), sort: 'sessions', kind: 'number' },
-  { label: msg('Actions'), kind: 'action' },
+const columns = (on: {
+  edit: (rung: ListedStreamProfile) => void;
+  remove: (rung: ListedStreamProfile) => void;
+}): readonly Column<ListedStreamProfile>[] => [
+  {
+    head: msg('Rung'),
+    kind: 'name',
+    sort: 'name',
+    by: (rung) => rung.display_name,
+    cell: (rung) => (
+      <button type="button" className={styles.nameLink} onClick={() => on.edit(rung)}>
+        {rung.display_name}
+      </button>
+    ),
+  },
+  {
+    head: msg('Id'),
+    kind: 'code',
+    sort: 'id',
+    by: (rung) => rung.id,
+    cell: (rung) => (
+      <span className={styles.dim} style={{ whiteSpace: 'normal', overflowWrap: 'anywhere' }}>
+        {rung.id}
+      </span>
+    ),
+  },
+  {
+    head: msg('Codec'),
+    sort: 'codec',
+    by: (rung) => CODEC_LABELS[rung.codec],
+    cell: (rung) => CODEC_LABELS[rung.codec],
+  },
+  {
+    head: msg('Picture'),
+    kind: 'number',
+    sort: 'size',
+    by: (rung) => rung.width * rung.height,
+    cell: (rung) => `${rung.width} × ${rung.height}`,
+  },
+  { head: msg('FPS'), kind: 'number', sort: 'fps', by: (rung) => rung.fps, cell: (rung) => rung.fps },
+  {
+    head: msg('Bitrate'),
+    kind: 'number',
+    sort: 'rate',
+    by: (rung) => rung.nominal_bitrate_kbps,
+    cell: (rung) => bitrateLabel(rung.nominal_bitrate_kbps),
+  },
+  {
+    head: msg('Used by'),
+    sort: 'chains',
+    by: (rung) => rung.used_by?.length ?? 0,
+    cell: (rung) =>
+      rung.used_by === undefined ? (
+        <span className={styles.dim}>{t('no chain')}</span>
+      ) : (
+        <span title={rung.used_by.map((profile) => profile.display_name).join(', ')}>
+          {plural(rung.used_by.length, '{n} chain', '{n} chains')}
+        </span>
+      ),
+  },
+  {
+    head: msg('Sessions'),
+    kind: 'number',
+    sort: 'sessions',
+    by: (rung) => rung.session_count ?? 0,
+    cell: (rung) => rung.session_count ?? 0,
+  },
+  {
+    head: msg('Actions'),
+    kind: 'action',
+    cell: (rung) => (
+      <EndButton label={t('Delete rung {rung}', { rung: rung.display_name })} onClick={() => on.remove(rung)}>
+        {t('Delete')}
+      </EndButton>
+    ),
+  },
 ];
-
-const SORT_KEYS = {
-  name: (rung: ListedStreamProfile) => rung.display_name,
-  id: (rung: ListedStreamProfile) => rung.id,
-  codec: (rung: ListedStreamProfile) => CODEC_LABELS[rung.codec],
-  size: (rung: ListedStreamProfile) => rung.width * rung.height,
-  fps: (rung: ListedStreamProfile) => rung.fps,
-  rate: (rung: ListedStreamProfile) => rung.nominal_bitrate_kbps,
-  chains: (rung: ListedStreamProfile) => rung.used_by?.length ?? 0,
-  sessions: (rung: ListedStreamProfile) => rung.session_count ?? 0,
-};
 
 /** All rungs, with actions. */
 export function Rungs() {
@@ -74,47 +128,14 @@ export function Rungs() {
           )}
         </EmptyState>
       ) : (
-        <DataTable
+        <ListTable
           label={t('Rungs')}
-          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+          columns={columns({ edit: setEditing, remove: setDeleting })}
+          rows={rungs}
+          rowKey={(rung) => rung.id}
           order={{ sort: search.rungs, onSort: (sort) => setSearch({ rungs: sort ?? '' }) }}
-        >
-          {rungs === undefined && <SkeletonRows rows={6} columns={COLUMNS.length} />}
-          {sortRows(rungs ?? [], search.rungs, SORT_KEYS).map((rung) => (
-            <tr key={rung.id}>
-              <td className={styles.nameCell}>
-                <button type="button" className={styles.nameLink} onClick={() => setEditing(rung)}>
-                  {rung.display_name}
-                </button>
-              </td>
-              <td className={`${styles.idCell} ${styles.mono} ${styles.dim}`}>{rung.id}</td>
-              <td>{CODEC_LABELS[rung.codec]}</td>
-              <td className={styles.number}>
-                {rung.width} × {rung.height}
-              </td>
-              <td className={styles.number}>{rung.fps}</td>
-              <td className={styles.number}>{bitrateLabel(rung.nominal_bitrate_kbps)}</td>
-              <td>
-                {rung.used_by === undefined ? (
-                  <span className={styles.dim}>{t('no chain')}</span>
-                ) : (
-                  <span title={rung.used_by.map((profile) => profile.display_name).join(', ')}>
-                    {plural(rung.used_by.length, '{n} chain', '{n} chains')}
-                  </span>
-                )}
-              </td>
-              <td className={styles.number}>{rung.session_count ?? 0}</td>
-              <td className={styles.rowActions}>
-                <EndButton
-                  label={t('Delete rung {rung}', { rung: rung.display_name })}
-                  onClick={() => setDeleting(rung)}
-                >
-                  {t('Delete')}
-                </EndButton>
-              </td>
-            </tr>
-          ))}
-        </DataTable>
+          loadingRows={6}
+        />
       )}
       <RungDialog
         opened={editing !== null}
