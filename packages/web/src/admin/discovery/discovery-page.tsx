@@ -15,7 +15,7 @@ import { msg, t } from '../../i18n/translate.ts';
 import type { ListSearch } from '../../search/list-search.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable } from '../frame/lists/data-table.tsx';
+import { type Column, ListTable } from '../frame/lists/list-table.tsx';
 import { PickFilter } from '../frame/lists/pick-filter.tsx';
 import { PageHead, Section } from '../frame/page-head.tsx';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
@@ -31,17 +31,43 @@ const REFRESH_MS = 3_000;
 /** Largest page size of the server. A larger library shows the first titles. */
 const MAX_APPS = 1000;
 
-const SCAN_COLUMNS: readonly Column[] = [
-  { label: msg('Person') },
-  { label: msg('Host') },
-  { label: msg('State') },
-  { label: msg('Ended') },
-  { label: msg('Found'), kind: 'number' },
-  { label: msg('New'), kind: 'number' },
-  { label: msg('Kept out'), kind: 'number' },
-  { label: msg('Given'), kind: 'number' },
-  { label: msg('Taken back'), kind: 'number' },
-  { label: msg('Trouble') },
+const SCAN_COLUMNS: readonly Column<LibraryStatus['recent_scans'][number]>[] = [
+  {
+    head: msg('Person'),
+    kind: 'short',
+    cell: (scan) => (
+      <Link to="/admin/users" search={{ q: scan.user }} className={styles.nameLink}>
+        {scan.user}
+      </Link>
+    ),
+  },
+  {
+    head: msg('Host'),
+    kind: 'short',
+    cell: (scan) => (
+      <Link to="/admin/hosts" search={{ q: scan.host }} className={styles.nameLink}>
+        {scan.host}
+      </Link>
+    ),
+  },
+  {
+    head: msg('State'),
+    cell: (scan) =>
+      scan.state === 'reported' ? (
+        <StateChip tone={scan.error === '' ? 'success' : 'warning'}>
+          {scan.error === '' ? t('Done') : t('In part')}
+        </StateChip>
+      ) : (
+        <StateChip tone="danger">{t('Failed')}</StateChip>
+      ),
+  },
+  { head: msg('Ended'), cell: (scan) => <RelativeTime at={scan.completed_at} /> },
+  { head: msg('Found'), kind: 'number', cell: (scan) => scan.observed },
+  { head: msg('New'), kind: 'number', cell: (scan) => scan.created },
+  { head: msg('Kept out'), kind: 'number', cell: (scan) => scan.suppressed },
+  { head: msg('Given'), kind: 'number', cell: (scan) => scan.granted },
+  { head: msg('Taken back'), kind: 'number', cell: (scan) => scan.revoked },
+  { head: msg('Trouble'), kind: 'wrap', cell: (scan) => scan.error },
 ];
 
 export type DiscoverySearch = ListSearch<'app' | 'user'>;
@@ -129,7 +155,16 @@ export function DiscoveryPage(props: {
           </>
         )}
         {apps.isSuccess && provider === undefined && <NoProvider />}
-        {status !== undefined && status.recent_scans.length > 0 && <Scans status={status} />}
+        {status !== undefined && status.recent_scans.length > 0 && (
+          <Section title={t('Last searches')}>
+            <ListTable
+              label={t('Last searches')}
+              columns={SCAN_COLUMNS}
+              rows={status.recent_scans}
+              rowKey={(scan) => `${scan.completed_at} ${scan.user} ${scan.host}`}
+            />
+          </Section>
+        )}
       </Whole>
     </>
   );
@@ -224,49 +259,5 @@ function NoProvider() {
         'A launcher is an app in which people install games, such as Steam. Its app is created automatically from an image of the catalog after discovery is switched on.',
       )}
     </EmptyState>
-  );
-}
-
-function Scans({ status }: { status: LibraryStatus }) {
-  return (
-    <Section title={t('Last searches')}>
-      <DataTable
-        label={t('Last searches')}
-        columns={SCAN_COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
-      >
-        {status.recent_scans.map((scan) => (
-          <tr key={`${scan.completed_at} ${scan.user} ${scan.host}`}>
-            <td className={styles.shortCell}>
-              <Link to="/admin/users" search={{ q: scan.user }} className={styles.nameLink}>
-                {scan.user}
-              </Link>
-            </td>
-            <td className={styles.shortCell}>
-              <Link to="/admin/hosts" search={{ q: scan.host }} className={styles.nameLink}>
-                {scan.host}
-              </Link>
-            </td>
-            <td>
-              {scan.state === 'reported' ? (
-                <StateChip tone={scan.error === '' ? 'success' : 'warning'}>
-                  {scan.error === '' ? t('Done') : t('In part')}
-                </StateChip>
-              ) : (
-                <StateChip tone="danger">{t('Failed')}</StateChip>
-              )}
-            </td>
-            <td>
-              <RelativeTime at={scan.completed_at} />
-            </td>
-            <td className={styles.number}>{scan.observed}</td>
-            <td className={styles.number}>{scan.created}</td>
-            <td className={styles.number}>{scan.suppressed}</td>
-            <td className={styles.number}>{scan.granted}</td>
-            <td className={styles.number}>{scan.revoked}</td>
-            <td className={styles.wrapCell}>{scan.error}</td>
-          </tr>
-        ))}
-      </DataTable>
-    </Section>
   );
 }

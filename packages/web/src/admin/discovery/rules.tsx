@@ -17,15 +17,47 @@ import { msg, plural, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
-import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { type Column, EndButton, ListTable } from '../frame/lists/list-table.tsx';
 import { Section } from '../frame/page-head.tsx';
 
-const COLUMNS: readonly Column[] = [
-  { label: msg('Number') },
-  { label: msg('Decision') },
-  { label: msg('Note') },
-  { label: msg('Since') },
-  { label: msg('Actions'), kind: 'action' },
+const columns = (on: {
+  edit: (rule: LibraryRule) => void;
+  remove: (rule: LibraryRule) => void;
+}): readonly Column<LibraryRule>[] => [
+  { head: msg('Number'), cell: (rule) => <span className="tabular">{rule.external_id}</span> },
+  {
+    head: msg('Decision'),
+    cell: ({ rule }) =>
+      rule === 'allow' ? (
+        <StateChip tone="success">{t('Publish')}</StateChip>
+      ) : (
+        <StateChip tone="neutral">{t('Keep out')}</StateChip>
+      ),
+  },
+  { head: msg('Note'), kind: 'wrap', cell: (rule) => rule.note },
+  { head: msg('Since'), cell: (rule) => <RelativeTime at={rule.created_at} /> },
+  {
+    head: msg('Actions'),
+    kind: 'action',
+    cell: (rule) => (
+      <>
+        <Button
+          size="compact-sm"
+          variant="subtle"
+          aria-label={t('Change the decision about {title}', { title: rule.external_id })}
+          onClick={() => on.edit(rule)}
+        >
+          {t('Change')}
+        </Button>
+        <EndButton
+          label={t('Remove the decision about {title}', { title: rule.external_id })}
+          onClick={() => on.remove(rule)}
+        >
+          {t('Remove')}
+        </EndButton>
+      </>
+    ),
+  },
 ];
 const DECISIONS = [
   { value: 'ignore', label: msg('Keep out: never a tile') },
@@ -82,44 +114,13 @@ export function Rules({ app }: { app: AdminApp }) {
           {t('The service publishes what looks like a game. Your decision about a title overrides it.')}
         </EmptyState>
       ) : (
-        <DataTable
+        <ListTable
           label={t('Decisions')}
-          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
-        >
-          {rules === undefined && <SkeletonRows rows={2} columns={COLUMNS.length} />}
-          {rules?.map((rule) => (
-            <tr key={`${rule.external_source} ${rule.external_id}`}>
-              <td className="tabular">{rule.external_id}</td>
-              <td>
-                {rule.rule === 'allow' ? (
-                  <StateChip tone="success">{t('Publish')}</StateChip>
-                ) : (
-                  <StateChip tone="neutral">{t('Keep out')}</StateChip>
-                )}
-              </td>
-              <td className={styles.wrapCell}>{rule.note}</td>
-              <td>
-                <RelativeTime at={rule.created_at} />
-              </td>
-              <td className={styles.rowActions}>
-                <Button
-                  size="compact-sm"
-                  variant="subtle"
-                  aria-label={t('Change the decision about {title}', { title: rule.external_id })}
-                  onClick={() => setEditing(rule)}
-                >
-                  {t('Change')}
-                </Button>
-                <EndButton
-                  label={t('Remove the decision about {title}', { title: rule.external_id })}
-                  onClick={() => setRemoving(rule)}
-                >
-                  {t('Remove')}
-                </EndButton>
-              </td>
-            </tr>
-          ))}
-        </DataTable>
+          columns={columns({ edit: setEditing, remove: setRemoving })}
+          rows={rules}
+          rowKey={(rule) => `${rule.external_source} ${rule.external_id}`}
+          loadingRows={2}
+        />
       )}
       <RuleDialog
         key={editing === null ? 'none' : editing === 'new' ? 'new' : editing.external_id}

@@ -11,16 +11,63 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { msg, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { type Column, ListTable } from '../frame/lists/list-table.tsx';
 import { Section } from '../frame/page-head.tsx';
 import { reasonLabel, tileOf } from './discovery-labels.ts';
 
-const COLUMNS: readonly Column[] = [
-  { label: msg('Title') },
-  { label: msg('Why not') },
-  { label: msg('People'), kind: 'number' },
-  { label: msg('Last seen') },
-  { label: msg('Actions'), kind: 'action' },
+type Decision = 'allow' | 'ignore';
+const nameOf = (title: UnpublishedTitle) => title.name || t('Title {number}', { number: title.external_id });
+const keyOf = (title: UnpublishedTitle) => `${title.external_source} ${title.external_id}`;
+const columns = (props: {
+  tileOf: (title: UnpublishedTitle) => AdminApp | undefined;
+  isPending: (title: UnpublishedTitle, rule: Decision) => boolean;
+  onDecide: (title: UnpublishedTitle, rule: Decision) => void;
+}): readonly Column<UnpublishedTitle>[] => [
+  {
+    head: msg('Title'),
+    kind: 'name',
+    title: keyOf,
+    cell: (title) => {
+      const tile = props.tileOf(title);
+      if (tile === undefined) return nameOf(title);
+      return (
+        <Link to="/admin/apps/$id" params={{ id: tile.id }} className={styles.nameLink}>
+          {nameOf(title)}
+        </Link>
+      );
+    },
+  },
+  { head: msg('Why not'), cell: reasonLabel },
+  { head: msg('People'), kind: 'number', cell: (title) => title.users },
+  { head: msg('Last seen'), cell: (title) => <RelativeTime at={title.last_seen_at} /> },
+  {
+    head: msg('Actions'),
+    kind: 'action',
+    cell: (title) => (
+      <>
+        <Button
+          size="compact-sm"
+          variant="subtle"
+          aria-label={t('Publish {title}', { title: nameOf(title) })}
+          loading={props.isPending(title, 'allow')}
+          onClick={() => props.onDecide(title, 'allow')}
+        >
+          {t('Publish')}
+        </Button>
+        {title.suppressed_by !== 'rule_ignore' && (
+          <Button
+            size="compact-sm"
+            variant="subtle"
+            aria-label={t('Keep {title} out', { title: nameOf(title) })}
+            loading={props.isPending(title, 'ignore')}
+            onClick={() => props.onDecide(title, 'ignore')}
+          >
+            {t('Keep out')}
+          </Button>
+        )}
+      </>
+    ),
+  },
 ];
 /** Refresh interval, because a scan that ends may add titles. */
 const REFRESH_MS = 5_000;
@@ -36,14 +83,15 @@ export function Unpublished({ app, apps }: { app: AdminApp; apps: readonly Admin
     queryFn: ({ signal }) => call('libraryUnpublished.list', { params: { id: app.id }, signal }),
     refetchInterval: REFRESH_MS,
   });
+  const tileOfTitle = (title: UnpublishedTitle) => (title.has_tile ? tileOf(apps, app.id, title) : undefined);
   const decide = useMutation({
-    mutationFn: async ({ title, rule }: { title: UnpublishedTitle; rule: 'allow' | 'ignore' }) => {
+    mutationFn: async ({ title, rule }: { title: UnpublishedTitle; rule: Decision }) => {
       await call('libraryRules.set', {
         params: { id: app.id, external_id: title.external_id },
         body: { rule, external_source: 'steam' },
       });
       // The rule `allow` does not enable a disabled tile, so the page enables it here.
-      const tile = rule === 'allow' && title.has_tile ? tileOf(apps, app.id, title) : undefined;
+      const tile = rule === 'allow' ? tileOfTitle(title) : undefined;
       if (tile !== undefined) await call('apps.update', { params: { id: tile.id }, body: { enabled: true } });
     },
     onMutate: () => notifications.clean(),
@@ -65,10 +113,6 @@ export function Unpublished({ app, apps }: { app: AdminApp; apps: readonly Admin
     },
   });
   const items = query.data?.items;
-  const pending = (title: UnpublishedTitle, rule: string) =>
-    decide.isPending &&
-    decide.variables.title.external_id === title.external_id &&
-    decide.variables.rule === rule;
   return (
     <Section title={t('Titles of {app} that people do not see', { app: app.name })} busy={query.isPending}>
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
@@ -78,56 +122,19 @@ export function Unpublished({ app, apps }: { app: AdminApp; apps: readonly Admin
           {t('Tools of the launcher and titles that you keep out appear here after a search.')}
         </EmptyState>
       ) : (
-        <DataTable
+        <ListTable
           label={t('Unpublished titles')}
-          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
-        >
-          {items === undefined && <SkeletonRows rows={3} columns={COLUMNS.length} />}
-          {items?.map((title) => {
-            const tile = title.has_tile ? tileOf(apps, app.id, title) : undefined;
-            const name = title.name || t('Title {number}', { number: title.external_id });
-            return (
-              <tr key={`${title.external_source} ${title.external_id}`}>
-                <td className={styles.nameCell} title={`${title.external_source} ${title.external_id}`}>
-                  {tile === undefined ? (
-                    name
-                  ) : (
-                    <Link to="/admin/apps/$id" params={{ id: tile.id }} className={styles.nameLink}>
-                      {name}
-                    </Link>
-                  )}
-                </td>
-                <td>{reasonLabel(title)}</td>
-                <td className={styles.number}>{title.users}</td>
-                <td>
-                  <RelativeTime at={title.last_seen_at} />
-                </td>
-                <td className={styles.rowActions}>
-                  <Button
-                    size="compact-sm"
-                    variant="subtle"
-                    aria-label={t('Publish {title}', { title: name })}
-                    loading={pending(title, 'allow')}
-                    onClick={() => decide.mutate({ title, rule: 'allow' })}
-                  >
-                    {t('Publish')}
-                  </Button>
-                  {title.suppressed_by !== 'rule_ignore' && (
-                    <Button
-                      size="compact-sm"
-                      variant="subtle"
-                      aria-label={t('Keep {title} out', { title: name })}
-                      loading={pending(title, 'ignore')}
-                      onClick={() => decide.mutate({ title, rule: 'ignore' })}
-                    >
-                      {t('Keep out')}
-                    </Button>
-                  )}
-                </td>
-              </tr>
-            );
+          columns={columns({
+            tileOf: tileOfTitle,
+            isPending: (title, rule) =>
+              decide.isPending &&
+              decide.variables.title.external_id === title.external_id &&
+              decide.variables.rule === rule,
+            onDecide: (title, rule) => decide.mutate({ title, rule }),
           })}
-        </DataTable>
+          rows={items}
+          rowKey={keyOf}
+        />
       )}
     </Section>
   );

@@ -11,7 +11,7 @@ import { msg, plural, t } from '../../i18n/translate.ts';
 import type { ListSearch } from '../../search/list-search.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable } from '../frame/lists/data-table.tsx';
+import { type Column, ListTable } from '../frame/lists/list-table.tsx';
 import { PageHead, Section } from '../frame/page-head.tsx';
 import { AbsentRecord } from '../frame/record-page.tsx';
 import { JobForm } from './job-form.tsx';
@@ -27,12 +27,42 @@ const back = () => ({ to: '/admin/jobs', label: t('Jobs') }) as const;
  * measured.
  */
 const REFRESH_MS = 2_000;
-const TARGET_COLUMNS: readonly Column[] = [
-  { label: msg('Host') },
-  { label: msg('State') },
-  { label: msg('Last run') },
-  { label: msg('Next run') },
-  { label: msg('Actions'), kind: 'action' },
+const targetColumns = (job: Job, run: ReturnType<typeof useRunJob>): readonly Column<JobTarget>[] => [
+  {
+    head: msg('Host'),
+    kind: 'name',
+    cell: (target) => (
+      <Link to="/admin/hosts/$id" params={{ id: target.host_id }} className={styles.nameLink}>
+        {target.node_name}
+      </Link>
+    ),
+  },
+  {
+    head: msg('State'),
+    cell: (target) => {
+      const state = target.running ? 'running' : target.last_run?.state;
+      const [tone, label] =
+        state === undefined ? (['neutral', t('Has not run yet')] as const) : runState(state);
+      return <StateChip tone={tone}>{label}</StateChip>;
+    },
+  },
+  { head: msg('Last run'), cell: (target) => <RelativeTime at={target.last_run?.finished_at ?? null} /> },
+  { head: msg('Next run'), cell: (target) => <NextRun at={target.next_run_at} enabled={job.enabled} /> },
+  {
+    head: msg('Actions'),
+    kind: 'action',
+    cell: (target) => (
+      <Button
+        size="compact-sm"
+        variant="subtle"
+        aria-label={t('Run {job} on {host} now', { job: job.name, host: target.node_name })}
+        disabled={!job.enabled || target.running || run.isPending}
+        onClick={() => run.mutate({ id: job.id, name: job.name, hostIds: [target.host_id] })}
+      >
+        {t('Run now')}
+      </Button>
+    ),
+  },
 ];
 
 export type JobSearch = ListSearch<'host'>;
@@ -106,20 +136,12 @@ function LoadedJob(props: { job: Job; search: JobSearch; onSearch: (search: JobS
         <Section title={t('Hosts')}>
           {job.targets.length === 0 && <p className={styles.dim}>{t('No host has enrolled yet.')}</p>}
           {job.targets.length > 0 && (
-            <DataTable
+            <ListTable
               label={t('Hosts of the job')}
-              columns={TARGET_COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
-            >
-              {job.targets.map((target) => (
-                <TargetRow
-                  key={target.host_id}
-                  job={job}
-                  target={target}
-                  pending={run.isPending}
-                  onRun={() => run.mutate({ id: job.id, name: job.name, hostIds: [target.host_id] })}
-                />
-              ))}
-            </DataTable>
+              columns={targetColumns(job, run)}
+              rows={job.targets}
+              rowKey={(target) => target.host_id}
+            />
           )}
         </Section>
       )}
@@ -137,43 +159,5 @@ function LoadedJob(props: { job: Job; search: JobSearch; onSearch: (search: JobS
         />
       )}
     </>
-  );
-}
-
-function TargetRow(props: { job: Job; target: JobTarget; pending: boolean; onRun: () => void }) {
-  const { job, target } = props;
-  const [tone, label] = target.running
-    ? runState('running')
-    : target.last_run === null
-      ? (['neutral', t('Has not run yet')] as const)
-      : runState(target.last_run.state);
-  return (
-    <tr>
-      <td className={styles.nameCell}>
-        <Link to="/admin/hosts/$id" params={{ id: target.host_id }} className={styles.nameLink}>
-          {target.node_name}
-        </Link>
-      </td>
-      <td>
-        <StateChip tone={tone}>{label}</StateChip>
-      </td>
-      <td>
-        <RelativeTime at={target.last_run?.finished_at ?? null} />
-      </td>
-      <td>
-        <NextRun at={target.next_run_at} enabled={job.enabled} />
-      </td>
-      <td className={styles.rowActions}>
-        <Button
-          size="compact-sm"
-          variant="subtle"
-          aria-label={t('Run {job} on {host} now', { job: job.name, host: target.node_name })}
-          disabled={!job.enabled || target.running || props.pending}
-          onClick={props.onRun}
-        >
-          {t('Run now')}
-        </Button>
-      </td>
-    </tr>
   );
 }

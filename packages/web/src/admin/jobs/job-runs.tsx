@@ -1,4 +1,4 @@
-import type { Job } from '@footlight/protocol/rest';
+import type { Job, JobRun, JobTarget } from '@footlight/protocol/rest';
 import { NativeSelect } from '@mantine/core';
 import { IconHistory } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
@@ -11,7 +11,7 @@ import { durationLabel } from '../../i18n/duration-labels.ts';
 import { msg, plural, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { type Column, ListTable } from '../frame/lists/list-table.tsx';
 import { ShowMore, usePages } from '../frame/lists/paged-list.tsx';
 import { Section } from '../frame/page-head.tsx';
 import { resultLabel, runState, TRIGGER_LABELS } from './job-labels.ts';
@@ -19,17 +19,35 @@ import { resultLabel, runState, TRIGGER_LABELS } from './job-labels.ts';
 const LIVE_MS = 2_000;
 const CALM_MS = 10_000;
 const PAGE = 25;
-const COLUMNS: readonly Column[] = [
-  { label: msg('State') },
-  { label: msg('Started') },
-  { label: msg('Took'), kind: 'number' },
-  { label: msg('Requested by') },
-  { label: msg('Result') },
-];
-const HOST_COLUMNS: readonly Column[] = [
-  { label: msg('State') },
-  { label: msg('Host') },
-  ...COLUMNS.slice(1),
+const STATE: Column<JobRun> = {
+  head: msg('State'),
+  cell: (run) => {
+    const [tone, label] = runState(run.state);
+    return <StateChip tone={tone}>{label}</StateChip>;
+  },
+};
+const hostColumn = (targets: readonly JobTarget[]): Column<JobRun> => ({
+  head: msg('Host'),
+  cell: (run) => {
+    const target = targets.find(({ host_id }) => host_id === run.host_id);
+    return target === undefined ? (
+      <span className={styles.dim}>{t('deleted host')}</span>
+    ) : (
+      <Link to="/admin/hosts/$id" params={{ id: target.host_id }} className={styles.nameLink}>
+        {target.node_name}
+      </Link>
+    );
+  },
+});
+const COLUMNS: readonly Column<JobRun>[] = [
+  { head: msg('Started'), cell: (run) => <RelativeTime at={run.started_at} never={t('not yet')} /> },
+  {
+    head: msg('Took'),
+    kind: 'number',
+    cell: (run) => (run.duration_ms === null ? '' : millisecondsLabel(run.duration_ms)),
+  },
+  { head: msg('Requested by'), cell: (run) => t(TRIGGER_LABELS[run.trigger]) },
+  { head: msg('Result'), kind: 'wrap', cell: resultLabel },
 ];
 
 /**
@@ -54,8 +72,6 @@ export function JobRuns(props: {
       }),
     { refetchMs: props.live ? LIVE_MS : CALM_MS },
   );
-  const columns = job.targets === undefined ? COLUMNS : HOST_COLUMNS;
-  const nameOf = (id: string | null) => job.targets?.find((target) => target.host_id === id)?.node_name;
   return (
     <Section
       title={t('History')}
@@ -81,41 +97,13 @@ export function JobRuns(props: {
           {plural(job.history_limit, 'The last {n} run is kept here.', 'The last {n} runs are kept here.')}
         </EmptyState>
       ) : (
-        <DataTable
+        <ListTable
           label={t('Runs')}
-          columns={columns.map((column) => ({ ...column, label: t(column.label) }))}
-        >
-          {items === undefined && <SkeletonRows rows={4} columns={columns.length} />}
-          {items?.map((run) => {
-            const [tone, label] = runState(run.state);
-            return (
-              <tr key={run.id}>
-                <td>
-                  <StateChip tone={tone}>{label}</StateChip>
-                </td>
-                {job.targets !== undefined && (
-                  <td>
-                    {run.host_id !== null && nameOf(run.host_id) !== undefined ? (
-                      <Link to="/admin/hosts/$id" params={{ id: run.host_id }} className={styles.nameLink}>
-                        {nameOf(run.host_id)}
-                      </Link>
-                    ) : (
-                      <span className={styles.dim}>{t('deleted host')}</span>
-                    )}
-                  </td>
-                )}
-                <td>
-                  <RelativeTime at={run.started_at} never={t('not yet')} />
-                </td>
-                <td className={styles.number}>
-                  {run.duration_ms === null ? '' : millisecondsLabel(run.duration_ms)}
-                </td>
-                <td>{t(TRIGGER_LABELS[run.trigger])}</td>
-                <td className={styles.wrapCell}>{resultLabel(run)}</td>
-              </tr>
-            );
-          })}
-        </DataTable>
+          columns={[STATE, ...(job.targets === undefined ? [] : [hostColumn(job.targets)]), ...COLUMNS]}
+          rows={items}
+          rowKey={(run) => run.id}
+          loadingRows={4}
+        />
       )}
       <ShowMore query={query} />
     </Section>

@@ -14,9 +14,8 @@ import type { ListSearch } from '../../search/list-search.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
-import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { type Column, ListTable } from '../frame/lists/list-table.tsx';
 import { SearchField } from '../frame/lists/paged-list.tsx';
-import { sortRows } from '../frame/lists/table-sort.ts';
 import { PageHead } from '../frame/page-head.tsx';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
 import { type JobStanding, scheduleLabel, standingOf } from './job-labels.ts';
@@ -31,18 +30,74 @@ const MAX = 500;
  */
 const REFRESH_MS = 2_000;
 
-const COLUMNS: readonly Column[] = [
-  { label: msg('Job'), sort: 'name' },
-  { label: msg('State'), sort: 'state' },
-  { label: msg('Schedule') },
-  { label: msg('Last run'), sort: 'last' },
-  { label: msg('Next run'), sort: 'next' },
-  { label: msg('Actions'), kind: 'action' },
+interface Row {
+  job: Job;
+  standing: JobStanding;
+}
+
+const columns = (run: ReturnType<typeof useRunJob>): readonly Column<Row>[] => [
+  {
+    head: msg('Job'),
+    kind: 'name',
+    sort: 'name',
+    by: ({ job }) => job.name,
+    cell: ({ job }) => (
+      <Link to="/admin/jobs/$id" params={{ id: job.id }} className={styles.nameLink} title={job.description}>
+        {job.name}
+      </Link>
+    ),
+  },
+  {
+    head: msg('State'),
+    sort: 'state',
+    by: ({ standing }) => standing.label,
+    cell: ({ standing }) => <StateChip tone={standing.tone}>{standing.label}</StateChip>,
+  },
+  {
+    head: msg('Schedule'),
+    kind: 'short',
+    title: ({ job }) => scheduleLabel(job.schedule),
+    cell: ({ job }) => scheduleLabel(job.schedule),
+  },
+  {
+    head: msg('Last run'),
+    sort: 'last',
+    by: ({ standing }) => standing.lastRun?.finished_at ?? null,
+    cell: ({ standing }) => <RelativeTime at={standing.lastRun?.finished_at ?? null} />,
+  },
+  {
+    head: msg('Next run'),
+    sort: 'next',
+    by: ({ standing }) => standing.nextRunAt,
+    cell: ({ job, standing }) => <NextRun at={standing.nextRunAt} enabled={job.enabled} />,
+  },
+  {
+    head: msg('Actions'),
+    kind: 'action',
+    cell: ({ job, standing }) => (
+      <Button
+        size="compact-sm"
+        variant="subtle"
+        aria-label={t('Run {job} now', { job: job.name })}
+        disabled={!job.enabled || standing.running || job.targets?.length === 0}
+        loading={run.isPending && run.variables.id === job.id}
+        onClick={() =>
+          run.mutate({
+            id: job.id,
+            name: job.name,
+            hostIds: job.targets?.map((target) => target.host_id) ?? [],
+          })
+        }
+      >
+        {t('Run now')}
+      </Button>
+    ),
+  },
 ];
-const LISTED_COLUMNS: readonly Column[] = [
-  { label: msg('Work') },
-  { label: msg('What it does') },
-  { label: msg('Who does it') },
+const LISTED_COLUMNS: readonly Column<Row>[] = [
+  { head: msg('Work'), kind: 'name', title: ({ job }) => job.id, cell: ({ job }) => job.name },
+  { head: msg('What it does'), kind: 'wrap', cell: ({ job }) => job.unmanaged_note ?? job.description },
+  { head: msg('Who does it'), cell: ({ job }) => placeLabel(job) },
 ];
 
 const FILTERS = [
@@ -54,18 +109,6 @@ const FILTERS = [
 type Filter = (typeof FILTERS)[number]['value'];
 
 export type JobsSearch = ListSearch<'q' | 'state' | 'sort'>;
-
-interface Row {
-  job: Job;
-  standing: JobStanding;
-}
-
-const SORT_KEYS = {
-  name: ({ job }: Row) => job.name,
-  state: ({ standing }: Row) => standing.label,
-  last: ({ standing }: Row) => standing.lastRun?.finished_at ?? null,
-  next: ({ standing }: Row) => standing.nextRunAt,
-};
 
 /** All background jobs, refreshed while the page is visible. */
 export function useJobs() {
@@ -118,78 +161,26 @@ export function JobsPage(props: { search: JobsSearch; onSearch: (search: JobsSea
             : t('No job matches the filter and the search text.')}
         </EmptyState>
       ) : (
-        <DataTable
+        <ListTable
           label={t('Jobs')}
-          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+          columns={columns(run)}
+          rows={managed}
+          rowKey={({ job }) => job.id}
           order={{ sort: search.sort, onSort: (sort) => onSearch({ ...search, sort: sort ?? '' }) }}
-        >
-          {managed === undefined && <SkeletonRows rows={8} columns={COLUMNS.length} />}
-          {managed !== undefined &&
-            sortRows(managed, search.sort, SORT_KEYS).map(({ job, standing }) => (
-              <tr key={job.id}>
-                <td className={styles.nameCell}>
-                  <Link
-                    to="/admin/jobs/$id"
-                    params={{ id: job.id }}
-                    className={styles.nameLink}
-                    title={job.description}
-                  >
-                    {job.name}
-                  </Link>
-                </td>
-                <td>
-                  <StateChip tone={standing.tone}>{standing.label}</StateChip>
-                </td>
-                <td className={styles.shortCell} title={scheduleLabel(job.schedule)}>
-                  {scheduleLabel(job.schedule)}
-                </td>
-                <td>
-                  <RelativeTime at={standing.lastRun?.finished_at ?? null} />
-                </td>
-                <td>
-                  <NextRun at={standing.nextRunAt} enabled={job.enabled} />
-                </td>
-                <td className={styles.rowActions}>
-                  <Button
-                    size="compact-sm"
-                    variant="subtle"
-                    aria-label={t('Run {job} now', { job: job.name })}
-                    disabled={!job.enabled || standing.running || job.targets?.length === 0}
-                    loading={run.isPending && run.variables.id === job.id}
-                    onClick={() =>
-                      run.mutate({
-                        id: job.id,
-                        name: job.name,
-                        hostIds: job.targets?.map((target) => target.host_id) ?? [],
-                      })
-                    }
-                  >
-                    {t('Run now')}
-                  </Button>
-                </td>
-              </tr>
-            ))}
-        </DataTable>
+          loadingRows={8}
+        />
       )}
       {listed !== undefined && listed.length > 0 && (
         <Disclosure label={t('Other work of the service ({n})', { n: listed.length })}>
           <p className={styles.dim}>
             {t('The service starts this work itself when it is needed. You cannot start or change it here.')}
           </p>
-          <DataTable
+          <ListTable
             label={t('Other work')}
-            columns={LISTED_COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
-          >
-            {listed.map(({ job }) => (
-              <tr key={job.id}>
-                <td className={styles.nameCell} title={job.id}>
-                  {job.name}
-                </td>
-                <td className={styles.wrapCell}>{job.unmanaged_note ?? job.description}</td>
-                <td>{placeLabel(job)}</td>
-              </tr>
-            ))}
-          </DataTable>
+            columns={LISTED_COLUMNS}
+            rows={listed}
+            rowKey={({ job }) => job.id}
+          />
         </Disclosure>
       )}
     </>
