@@ -17,6 +17,7 @@ import { AbsentRecord } from '../frame/record-page.tsx';
 import { JobForm } from './job-form.tsx';
 import { runState, scheduleLabel, standingOf } from './job-labels.ts';
 import { JobRuns } from './job-runs.tsx';
+import { translatedJob } from './job-texts.ts';
 import { placeLabel } from './jobs-page.tsx';
 import { NextRun } from './next-run.tsx';
 import { useRunJob } from './run-job.ts';
@@ -72,6 +73,7 @@ export function JobPage(props: { id: string; search: JobSearch; onSearch: (searc
   const query = useQuery({
     queryKey: adminKeys.job(props.id),
     queryFn: ({ signal }) => call('admin.jobs.read', { params: { job_id: props.id }, signal }),
+    select: translatedJob<Job>,
     refetchInterval: REFRESH_MS,
   });
   usePageTitle(query.data?.name ?? t('Job'));

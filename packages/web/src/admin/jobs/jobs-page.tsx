@@ -19,6 +19,7 @@ import { SearchField } from '../frame/lists/paged-list.tsx';
 import { PageHead } from '../frame/page-head.tsx';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
 import { type JobStanding, scheduleLabel, standingOf } from './job-labels.ts';
+import { translatedJob } from './job-texts.ts';
 import { NextRun } from './next-run.tsx';
 import { useRunJob } from './run-job.ts';
 
@@ -115,9 +116,12 @@ export function useJobs() {
   return useQuery({
     queryKey: adminKeys.jobList,
     queryFn: ({ signal }) => call('admin.jobs.list', { query: { limit: MAX }, signal }),
+    select: translatedJobs,
     refetchInterval: REFRESH_MS,
   });
 }
+
+const translatedJobs = ({ items }: { items: Job[] }) => ({ items: items.map(translatedJob) });
 
 /** Background jobs, and other work that is only listed. */
 export function JobsPage(props: { search: JobsSearch; onSearch: (search: JobsSearch) => void }) {

@@ -1,8 +1,8 @@
 import type { ChainWarning } from '@footlight/protocol/rest';
-import { IconAlertTriangle } from '@tabler/icons-react';
+import { IconAlertTriangle, IconInfoCircle } from '@tabler/icons-react';
 import { t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
-import { warningLabel } from './profile-labels.ts';
+import { isFault, warningLabel } from './profile-labels.ts';
 
 /** Warnings about the stored chain. */
 export function ChainWarnings({ warnings }: { warnings: readonly ChainWarning[] }) {
@@ -10,8 +10,16 @@ export function ChainWarnings({ warnings }: { warnings: readonly ChainWarning[] 
   return (
     <ul className={styles.findings}>
       {warnings.map((warning) => (
-        <li key={warning.message} className={styles.finding} data-tone="warning">
-          <IconAlertTriangle size={20} aria-label={t('Warning')} />
+        <li
+          key={warning.message}
+          className={styles.finding}
+          data-tone={isFault(warning) ? 'warning' : 'info'}
+        >
+          {isFault(warning) ? (
+            <IconAlertTriangle size={20} aria-label={t('Warning')} />
+          ) : (
+            <IconInfoCircle size={20} aria-label={t('For information')} />
+          )}
           <div className={styles.findingText}>
             <p className={styles.findingTitle}>{warningLabel(warning)}</p>
             <p>{warning.message}</p>

@@ -15,6 +15,7 @@ import { AbsentRecord, DeleteRecord } from '../frame/record-page.tsx';
 import { ChainWarnings } from './chain-warnings.tsx';
 import { LaunchProfileFields } from './launch-profile-form.tsx';
 import { bodyOf, chainOf, deletionLabel, formOf, type LaunchProfileForm } from './launch-profile-model.ts';
+import { isFault } from './profile-labels.ts';
 import { useRungs } from './use-profiles.ts';
 
 const back = () => ({ to: '/admin/profiles', label: t('Profiles') }) as const;
@@ -45,10 +46,9 @@ function LoadedProfile({ profile }: { profile: LaunchProfile }) {
     onSuccess: (answer) => {
       queryClient.setQueryData(adminKeys.launchProfile(profile.id), answer);
       const name = answer.display_name;
-      const message =
-        answer.warnings.length === 0
-          ? t('{name} was saved', { name })
-          : t('{name} was saved, with a warning about its chain', { name });
+      const message = answer.warnings.some(isFault)
+        ? t('{name} was saved, with a warning about its chain', { name })
+        : t('{name} was saved', { name });
       notifications.show({ message, autoClose: 4000 });
       return Promise.all([
         queryClient.invalidateQueries({ queryKey: adminKeys.launchProfileList }),

@@ -49,6 +49,12 @@ export function warningLabel(warning: Pick<ChainWarning, 'message'> & { code: st
 }
 
 /**
+ * Whether a warning names a fault. At the same quality H.264 needs more bitrate than newer codecs, so also the shipped
+ * chains have a floor that asks more than one of their rungs. The page of a profile explains this.
+ */
+export const isFault = ({ code }: { code: string }): boolean => code !== 'floor_not_least_demanding';
+
+/**
  * Launch profiles that can be a default: those that people may choose, and the stored default.
  * @param none label of the choice without a default
  */

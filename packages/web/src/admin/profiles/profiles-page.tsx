@@ -13,7 +13,7 @@ import { type Column, ListTable } from '../frame/lists/list-table.tsx';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead, Section } from '../frame/page-head.tsx';
 import { PolicyForm } from './policy-form.tsx';
-import { usesLabel, VISIBILITY_LABELS, warningLabel } from './profile-labels.ts';
+import { isFault, usesLabel, VISIBILITY_LABELS, warningLabel } from './profile-labels.ts';
 import { Rungs } from './rung-table.tsx';
 import { useLaunchProfiles, useProfilePolicy, useRungs } from './use-profiles.ts';
 
@@ -53,20 +53,22 @@ const COLUMNS: readonly Column<LaunchProfile>[] = [
   },
   {
     head: msg('Warnings'),
-    cell: (profile) =>
-      profile.warnings.length === 0 ? (
-        <span className={styles.dim}>{t('none')}</span>
-      ) : (
-        <span className={styles.warnings}>
-          {profile.warnings.map((warning) => (
-            <span key={warning.code} title={warning.message}>
-              <StateChip tone="warning">{warningLabel(warning)}</StateChip>
-            </span>
-          ))}
-        </span>
-      ),
+    cell: ({ warnings }) => <Warnings warnings={warnings.filter(isFault)} />,
   },
 ];
+
+function Warnings({ warnings }: Pick<LaunchProfile, 'warnings'>) {
+  if (warnings.length === 0) return <span className={styles.dim}>{t('none')}</span>;
+  return (
+    <span className={styles.warnings}>
+      {warnings.map((warning) => (
+        <span key={warning.code} title={warning.message}>
+          <StateChip tone="warning">{warningLabel(warning)}</StateChip>
+        </span>
+      ))}
+    </span>
+  );
+}
 
 /** Launch profiles, policy and rungs. */
 export function ProfilesPage() {

@@ -38,11 +38,7 @@ const columns = (on: {
     kind: 'code',
     sort: 'id',
     by: (rung) => rung.id,
-    cell: (rung) => (
-      <span className={styles.dim} style={{ whiteSpace: 'normal', overflowWrap: 'anywhere' }}>
-        {rung.id}
-      </span>
-    ),
+    cell: (rung) => <span className={`${styles.dim} ${styles.idCell}`}>{rung.id}</span>,
   },
   {
     head: msg('Codec'),
