@@ -8,18 +8,43 @@ import { usePageTitle } from '../../components/use-page-title.ts';
 import { msg, plural, rich, t } from '../../i18n/translate.ts';
 import { useHosts } from '../fleet/use-fleet.ts';
 import styles from '../frame/admin-pages.module.css';
-import { type Column, DataTable } from '../frame/lists/data-table.tsx';
+import { type Column, ListTable } from '../frame/lists/list-table.tsx';
 import { PageHead, Section } from '../frame/page-head.tsx';
-import { agentVersions } from './agent-versions.ts';
+import { type AgentVersion, agentVersions } from './agent-versions.ts';
 
 /** The control plane serves the pages of its own checkout, so both have this version. */
 const { version: VERSION } = packageFile;
 /** Names of hosts that are listed for a version. */
 const NAMED_HOSTS = 8;
-const COLUMNS: readonly Column[] = [
-  { label: msg('Version') },
-  { label: msg('Hosts'), kind: 'number' },
-  { label: msg('Names') },
+const COLUMNS: readonly Column<AgentVersion>[] = [
+  {
+    head: msg('Version'),
+    cell: ({ version }) => (
+      <>
+        <span className={styles.mono}>{version ?? t('Not known yet')}</span>{' '}
+        {version !== null && version !== VERSION && (
+          <StateChip tone="warning">{t('Other version')}</StateChip>
+        )}
+      </>
+    ),
+  },
+  { head: msg('Hosts'), kind: 'number', cell: ({ hosts }) => hosts.length },
+  {
+    head: msg('Names'),
+    cell: ({ hosts }) => (
+      <>
+        {hosts.slice(0, NAMED_HOSTS).map(({ id, node_name }, n) => (
+          <span key={id}>
+            {n > 0 && ', '}
+            <Link to="/admin/hosts/$id" params={{ id }}>
+              {node_name}
+            </Link>
+          </span>
+        ))}
+        {hosts.length > NAMED_HOSTS && plural(hosts.length - NAMED_HOSTS, ' and {n} more', ' and {n} more')}
+      </>
+    ),
+  },
 ];
 const BACKUP =
   "sudo sh -c 'set -a; . /etc/footlight/control.env; exec ./scripts/backup /somewhere/footlight.backup'";
@@ -50,34 +75,12 @@ export function AboutPage() {
         {hosts.isPending && <Skeleton height={84} radius={14} />}
         {hosts.data?.items.length === 0 && <p className={styles.dim}>{t('No host has enrolled.')}</p>}
         {(hosts.data?.items.length ?? 0) > 0 && (
-          <DataTable
+          <ListTable
             label={t('Versions of the agents')}
-            columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
-          >
-            {agentVersions(hosts.data?.items ?? []).map(({ version, hosts }) => (
-              <tr key={version}>
-                <td>
-                  <span className={styles.mono}>{version ?? t('Not known yet')}</span>{' '}
-                  {version !== null && version !== VERSION && (
-                    <StateChip tone="warning">{t('Other version')}</StateChip>
-                  )}
-                </td>
-                <td className={styles.number}>{hosts.length}</td>
-                <td>
-                  {hosts.slice(0, NAMED_HOSTS).map(({ id, node_name }, n) => (
-                    <span key={id}>
-                      {n > 0 && ', '}
-                      <Link to="/admin/hosts/$id" params={{ id }}>
-                        {node_name}
-                      </Link>
-                    </span>
-                  ))}
-                  {hosts.length > NAMED_HOSTS &&
-                    plural(hosts.length - NAMED_HOSTS, ' and {n} more', ' and {n} more')}
-                </td>
-              </tr>
-            ))}
-          </DataTable>
+            columns={COLUMNS}
+            rows={agentVersions(hosts.data?.items ?? [])}
+            rowKey={({ version }) => version ?? ''}
+          />
         )}
         <p className={styles.dim}>
           {rich(

@@ -6,18 +6,42 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { msg, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
-import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { type Column, ListTable } from '../frame/lists/list-table.tsx';
 import { actionLabel, detailLabel } from './activity-labels.ts';
-import { restOf, type Thing, thingOf } from './activity-things.ts';
+import { type Names, restOf, type Thing, thingOf } from './activity-things.ts';
 import { useNames } from './use-names.ts';
 
-const COLUMNS: readonly Column[] = [
-  { label: msg('What') },
-  { label: msg('Object') },
-  { label: msg('Who') },
-  { label: msg('When') },
-  { label: msg('Details') },
+const columns = (names: Names): readonly Column<ActivityEntry>[] => [
+  {
+    head: msg('What'),
+    cell: (entry) => (
+      <span title={entry.action}>
+        <StateChip tone={TONES[entry.severity]}>{actionLabel(entry.action)}</StateChip>
+      </span>
+    ),
+  },
+  {
+    head: msg('Object'),
+    kind: 'short',
+    title: (entry) => entry.target_id ?? undefined,
+    cell: (entry) => <ThingLink thing={thingOf(entry, names)} />,
+  },
+  {
+    head: msg('Who'),
+    kind: 'short',
+    cell: (entry) =>
+      entry.actor_username !== null && entry.actor_user_id !== null ? (
+        <Link to="/admin/users/$id" params={{ id: entry.actor_user_id }} className={styles.nameLink}>
+          {entry.actor_username}
+        </Link>
+      ) : (
+        <span className={styles.dim}>{whoLabel(entry)}</span>
+      ),
+  },
+  { head: msg('When'), cell: (entry) => <RelativeTime at={entry.created_at} /> },
+  { head: msg('Details'), kind: 'name', title: restLabel, cell: restLabel },
 ];
+const restLabel = ({ details }: ActivityEntry): string => detailLabel({ details: restOf(details) });
 const TONES = { info: 'neutral', warn: 'warning', err: 'danger' } as const;
 
 /** Entries, newest first. @param entries undefined while loading */
@@ -31,39 +55,13 @@ export function ActivityTable({ entries }: { entries: readonly ActivityEntry[] |
     );
   }
   return (
-    <DataTable
+    <ListTable
       label={t('Activity')}
-      columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
-    >
-      {entries === undefined && <SkeletonRows rows={4} columns={COLUMNS.length} />}
-      {entries?.map((entry) => (
-        <tr key={entry.id}>
-          <td>
-            <span title={entry.action}>
-              <StateChip tone={TONES[entry.severity]}>{actionLabel(entry.action)}</StateChip>
-            </span>
-          </td>
-          <td className={styles.shortCell} title={entry.target_id ?? undefined}>
-            <ThingLink thing={thingOf(entry, names)} />
-          </td>
-          <td className={styles.shortCell}>
-            {entry.actor_username !== null && entry.actor_user_id !== null ? (
-              <Link to="/admin/users/$id" params={{ id: entry.actor_user_id }} className={styles.nameLink}>
-                {entry.actor_username}
-              </Link>
-            ) : (
-              <span className={styles.dim}>{whoLabel(entry)}</span>
-            )}
-          </td>
-          <td>
-            <RelativeTime at={entry.created_at} />
-          </td>
-          <td className={styles.nameCell} title={detailLabel({ details: restOf(entry.details) })}>
-            {detailLabel({ details: restOf(entry.details) })}
-          </td>
-        </tr>
-      ))}
-    </DataTable>
+      columns={columns(names)}
+      rows={entries}
+      rowKey={(entry) => entry.id}
+      loadingRows={4}
+    />
   );
 }
 

@@ -22,24 +22,58 @@ import { bodyBounds } from '../frame/body-bounds.ts';
 import { textRule } from '../frame/bound-rules.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
-import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/data-table.tsx';
-import { sortRows } from '../frame/lists/table-sort.ts';
+import { type Column, EndButton, ListTable } from '../frame/lists/list-table.tsx';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { Section } from '../frame/page-head.tsx';
 
-const columns = (): readonly Column[] => [
-  { label: t('Note'), sort: 'note' },
-  { label: t('State') },
-  { label: t('For host') },
-  { label: t('Made'), sort: 'made' },
-  { label: t('Ends'), sort: 'ends' },
-  { label: t('Actions'), kind: 'action' },
+const columns = (
+  hosts: readonly Host[],
+  onDelete: (token: EnrollmentToken) => void,
+): readonly Column<EnrollmentToken>[] => [
+  {
+    head: msg('Note'),
+    kind: 'name',
+    sort: 'note',
+    by: (token) => token.note,
+    cell: (token) => token.note || <span className={styles.dim}>{t('no note')}</span>,
+  },
+  { head: msg('State'), cell: (token) => <TokenChip token={token} /> },
+  {
+    head: msg('For host'),
+    cell: (token) =>
+      token.host_id === null ? (
+        (token.node_name ?? <span className={styles.dim}>{t('any new one')}</span>)
+      ) : (
+        <Link to="/admin/hosts/$id" params={{ id: token.host_id }}>
+          {hosts.find(({ id }) => id === token.host_id)?.node_name ?? token.node_name ?? t('Open host')}
+        </Link>
+      ),
+  },
+  {
+    head: msg('Made'),
+    sort: 'made',
+    by: (token) => token.created_at,
+    cell: (token) => <RelativeTime at={token.created_at} />,
+  },
+  {
+    head: msg('Ends'),
+    sort: 'ends',
+    by: (token) => token.expires_at,
+    cell: (token) => <RelativeTime at={token.expires_at} />,
+  },
+  {
+    head: msg('Actions'),
+    kind: 'action',
+    cell: (token) => (
+      <EndButton
+        label={t('Delete token {name}', { name: token.note || token.id })}
+        onClick={() => onDelete(token)}
+      >
+        {t('Delete')}
+      </EndButton>
+    ),
+  },
 ];
-const SORT_KEYS = {
-  note: (token: EnrollmentToken) => token.note,
-  made: (token: EnrollmentToken) => token.created_at,
-  ends: (token: EnrollmentToken) => token.expires_at,
-};
 const LIFETIMES = [
   { value: '3600', label: msg('1 hour') },
   { value: '86400', label: msg('1 day') },
@@ -79,48 +113,14 @@ export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
           {t('Each host that you add gets one: it lets the agent of one new machine connect.')}
         </EmptyState>
       ) : (
-        <DataTable
+        <ListTable
           label={t('Enrollment tokens')}
-          columns={columns()}
+          columns={columns(hosts, setDeleting)}
+          rows={tokens.data?.items}
+          rowKey={(token) => token.id}
           order={{ sort: search.tokens, onSort: (sort) => setSearch({ tokens: sort ?? '' }) }}
-        >
-          {tokens.data === undefined && <SkeletonRows rows={2} columns={columns().length} />}
-          {sortRows(tokens.data?.items ?? [], search.tokens, SORT_KEYS).map((token) => (
-            <tr key={token.id}>
-              <td className={styles.nameCell}>
-                {token.note || <span className={styles.dim}>{t('no note')}</span>}
-              </td>
-              <td>
-                <TokenChip token={token} />
-              </td>
-              <td>
-                {token.host_id === null ? (
-                  (token.node_name ?? <span className={styles.dim}>{t('any new one')}</span>)
-                ) : (
-                  <Link to="/admin/hosts/$id" params={{ id: token.host_id }}>
-                    {hosts.find(({ id }) => id === token.host_id)?.node_name ??
-                      token.node_name ??
-                      t('Open host')}
-                  </Link>
-                )}
-              </td>
-              <td>
-                <RelativeTime at={token.created_at} />
-              </td>
-              <td>
-                <RelativeTime at={token.expires_at} />
-              </td>
-              <td className={styles.rowActions}>
-                <EndButton
-                  label={t('Delete token {name}', { name: token.note || token.id })}
-                  onClick={() => setDeleting(token)}
-                >
-                  {t('Delete')}
-                </EndButton>
-              </td>
-            </tr>
-          ))}
-        </DataTable>
+          loadingRows={2}
+        />
       )}
       <ConfirmDialog
         opened={deleting !== null}

@@ -9,7 +9,7 @@ import { StateChip, type Tone } from '../../components/state-chip.tsx';
 import { msg, rich, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable } from '../frame/lists/data-table.tsx';
+import { type Column, ListTable } from '../frame/lists/list-table.tsx';
 import { Section } from '../frame/page-head.tsx';
 import { CurveDrawing } from './curve-drawing.tsx';
 import fleet from './fleet.module.css';
@@ -19,22 +19,54 @@ const VERDICTS: Record<Certification['verdict'], [Tone, string]> = {
   capped: ['warning', msg('Barely keeps up')],
   unsafe: ['danger', msg('Too slow')],
 };
-const rowColumns = (): readonly Column[] => [
-  { label: t('Rung') },
-  { label: t('Verdict') },
-  { label: 'kbit/s', kind: 'number' },
-  { label: t('Encode p95'), kind: 'number' },
-  { label: t('Frames'), kind: 'number' },
-  { label: t('Encoder') },
-  { label: t('Measured') },
+type Measured = Pick<
+  Certification,
+  'stream_profile_id' | 'bitrate_kbps' | 'encoder' | 'gpu_index' | 'measured_at'
+>;
+const RUNG: Column<Measured> = {
+  head: msg('Rung'),
+  cell: (row) => <b style={{ fontWeight: 600 }}>{row.stream_profile_id}</b>,
+};
+const RATE: Column<Measured> = { head: 'kbit/s', kind: 'number', cell: (row) => row.bitrate_kbps };
+const LAST: readonly Column<Measured>[] = [
+  { head: msg('Encoder'), cell: (row) => `${row.encoder} · GPU ${row.gpu_index}` },
+  { head: msg('Measured'), cell: (row) => <RelativeTime at={row.measured_at} /> },
 ];
-const curveColumns = (): readonly Column[] => [
-  { label: t('Rung') },
-  { label: t('At once'), kind: 'number' },
-  { label: 'kbit/s', kind: 'number' },
-  { label: t('Encode p95 for each number of sessions') },
-  { label: t('Encoder') },
-  { label: t('Measured') },
+const VERDICT_COLUMNS: readonly Column<Certification>[] = [
+  RUNG,
+  {
+    head: msg('Verdict'),
+    cell: ({ verdict }) => {
+      const [tone, label] = VERDICTS[verdict];
+      return <StateChip tone={tone}>{t(label)}</StateChip>;
+    },
+  },
+  RATE,
+  {
+    head: msg('Encode p95'),
+    kind: 'number',
+    cell: (row) =>
+      t('{time} of {limit} ms', {
+        time: row.encode_ms_p95.toFixed(1),
+        limit: (1000 / row.fps).toFixed(1),
+      }),
+  },
+  {
+    head: msg('Frames'),
+    kind: 'number',
+    cell: (row) => t('{n} of {total}', { n: row.output_fps.toFixed(1), total: row.fps }),
+  },
+  ...LAST,
+];
+const curveColumns = (rows: readonly Certification[]): readonly Column<Concurrency>[] => [
+  RUNG,
+  { head: msg('At once'), kind: 'number', cell: (curve) => curve.sessions },
+  RATE,
+  {
+    head: msg('Encode p95 for each number of sessions'),
+    cell: (curve) => <Curve curve={curve} fps={fpsOf(curve, rows)} />,
+  },
+  ...LAST,
 ];
 
 /** Verdicts and curves of a host. */
@@ -71,19 +103,16 @@ export function HostCertification({ id }: { id: string }) {
         </EmptyState>
       )}
       {rows.length > 0 && (
-        <DataTable label={t('Verdicts')} columns={rowColumns()}>
-          {rows.map((row) => (
-            <VerdictRow key={row.id} row={row} />
-          ))}
-        </DataTable>
+        <ListTable label={t('Verdicts')} columns={VERDICT_COLUMNS} rows={rows} rowKey={(row) => row.id} />
       )}
       {curves.length > 0 && (
         <>
-          <DataTable label={t('Sessions at once')} columns={curveColumns()}>
-            {curves.map((curve) => (
-              <CurveRow key={curveKey(curve)} curve={curve} fps={fpsOf(curve, rows)} />
-            ))}
-          </DataTable>
+          <ListTable
+            label={t('Sessions at once')}
+            columns={curveColumns(rows)}
+            rows={curves}
+            rowKey={curveKey}
+          />
           {slotsByGpu(curves).map(({ gpu_index, sessions }) => (
             <p key={gpu_index} className={styles.dim}>
               {rich(
@@ -106,70 +135,26 @@ export function HostCertification({ id }: { id: string }) {
   );
 }
 
-function VerdictRow({ row }: { row: Certification }) {
-  const [tone, label] = VERDICTS[row.verdict];
-  return (
-    <tr>
-      <td>
-        <b style={{ fontWeight: 600 }}>{row.stream_profile_id}</b>
-      </td>
-      <td>
-        <StateChip tone={tone}>{t(label)}</StateChip>
-      </td>
-      <td className={styles.number}>{row.bitrate_kbps}</td>
-      <td className={styles.number}>
-        {t('{time} of {limit} ms', {
-          time: row.encode_ms_p95.toFixed(1),
-          limit: (1000 / row.fps).toFixed(1),
-        })}
-      </td>
-      <td className={styles.number}>
-        {t('{n} of {total}', { n: row.output_fps.toFixed(1), total: row.fps })}
-      </td>
-      <td>{encoderLabel(row)}</td>
-      <td>
-        <RelativeTime at={row.measured_at} />
-      </td>
-    </tr>
-  );
-}
-
-function CurveRow({ curve, fps }: { curve: Concurrency; fps: number | null }) {
+function Curve({ curve, fps }: { curve: Concurrency; fps: number | null }) {
   const frameMs = fps === null ? null : 1000 / fps;
   return (
-    <tr>
-      <td>
-        <b style={{ fontWeight: 600 }}>{curve.stream_profile_id}</b>
-      </td>
-      <td className={styles.number}>{curve.sessions}</td>
-      <td className={styles.number}>{curve.bitrate_kbps}</td>
-      <td>
-        <div className={fleet.curve}>
-          <CurveDrawing curve={curve} frameMs={frameMs} />
-          <ol className={fleet.curveValues}>
-            {curve.curve.map(({ n, encode_ms_p95 }) => (
-              <li key={n} data-passes={n <= curve.sessions}>
-                {n}: {encode_ms_p95.toFixed(1)} ms
-              </li>
-            ))}
-          </ol>
-          {frameMs !== null && (
-            <span className={fleet.curveNote}>
-              {t('The line is the time of a frame, {ms} ms.', { ms: frameMs.toFixed(1) })}
-            </span>
-          )}
-        </div>
-      </td>
-      <td>{encoderLabel(curve)}</td>
-      <td>
-        <RelativeTime at={curve.measured_at} />
-      </td>
-    </tr>
+    <div className={fleet.curve}>
+      <CurveDrawing curve={curve} frameMs={frameMs} />
+      <ol className={fleet.curveValues}>
+        {curve.curve.map(({ n, encode_ms_p95 }) => (
+          <li key={n} data-passes={n <= curve.sessions}>
+            {n}: {encode_ms_p95.toFixed(1)} ms
+          </li>
+        ))}
+      </ol>
+      {frameMs !== null && (
+        <span className={fleet.curveNote}>
+          {t('The line is the time of a frame, {ms} ms.', { ms: frameMs.toFixed(1) })}
+        </span>
+      )}
+    </div>
   );
 }
-
-const encoderLabel = ({ encoder, gpu_index }: Pick<Certification, 'encoder' | 'gpu_index'>): string =>
-  `${encoder} · GPU ${gpu_index}`;
 
 const curveKey = ({ gpu_index, encoder, stream_profile_id, bitrate_kbps }: Concurrency): string =>
   [gpu_index, encoder, stream_profile_id, bitrate_kbps].join(' ');

@@ -7,10 +7,10 @@ import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
-import { plural, rich, t } from '../../i18n/translate.ts';
+import { msg, plural, rich, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable } from '../frame/lists/data-table.tsx';
+import { type Column, ListTable } from '../frame/lists/list-table.tsx';
 import { PageHead, Section } from '../frame/page-head.tsx';
 import { megabytesLabel } from '../frame/quantity-labels.ts';
 import { Remedies } from '../frame/remedies.tsx';
@@ -28,13 +28,33 @@ import { useLiveSessions } from './use-fleet.ts';
 
 /** Refresh interval: agents report every 5 s. */
 const REFRESH_MS = 5_000;
-const gpuColumns = (): readonly Column[] => [
-  { label: t('GPU') },
-  { label: t('Slots'), kind: 'number' },
-  { label: t('Sessions'), kind: 'number' },
-  { label: t('Memory in use'), kind: 'number' },
-  { label: t('Memory'), kind: 'number' },
-  { label: t('Render node') },
+const GPU_COLUMNS: readonly Column<Gpu>[] = [
+  {
+    head: msg('GPU'),
+    cell: (gpu) => (
+      <>
+        <b style={{ fontWeight: 600 }}>{gpu.vendor === 'software' ? t('Software encoder') : gpu.model}</b>{' '}
+        <span className={styles.dim}>
+          {gpu.vendor === 'software'
+            ? t('encodes on the processor, without a GPU')
+            : `${gpu.vendor} · ${gpu.gpu_index}`}
+        </span>
+      </>
+    ),
+  },
+  { head: msg('Slots'), kind: 'number', cell: (gpu) => `${gpu.slots_reserved} / ${gpu.slots_total}` },
+  { head: msg('Sessions'), kind: 'number', cell: (gpu) => gpu.active_sessions },
+  {
+    head: msg('Memory in use'),
+    kind: 'number',
+    cell: (gpu) => (gpu.vram_mb_total === 0 ? '–' : megabytesLabel(gpu.vram_mb_used)),
+  },
+  {
+    head: msg('Memory'),
+    kind: 'number',
+    cell: (gpu) => (gpu.vram_mb_total === 0 ? '–' : megabytesLabel(gpu.vram_mb_total)),
+  },
+  { head: msg('Render node'), kind: 'code', cell: (gpu) => gpu.render_node ?? '–' },
 ];
 
 /** One host: status, readiness, settings, sessions. */
@@ -99,7 +119,12 @@ export function HostPage({ id }: { id: string }) {
                   t('When it connects, the agent reports its GPUs and encoders, also the software encoder.')}
               </EmptyState>
             ) : (
-              <GpuTable gpus={gpus.data?.items ?? []} />
+              <ListTable
+                label={t('GPUs')}
+                columns={GPU_COLUMNS}
+                rows={gpus.data?.items ?? []}
+                rowKey={(gpu) => gpu.gpu_id}
+              />
             )}
           </Section>
           {here !== undefined && here.length > 0 && (
@@ -175,36 +200,6 @@ function checkName(id: string): string {
     .replaceAll('_', ' ')
     .replace(/\b(gpu|mdns|gstreamer)\b/g, (word) => SPELLINGS[word] ?? word);
   return label.startsWith('mDNS') ? label : label.charAt(0).toUpperCase() + label.slice(1);
-}
-
-function GpuTable({ gpus }: { gpus: readonly Gpu[] }) {
-  return (
-    <DataTable label={t('GPUs')} columns={gpuColumns()}>
-      {gpus.map((gpu) => (
-        <tr key={gpu.gpu_id}>
-          <td>
-            <b style={{ fontWeight: 600 }}>{gpu.vendor === 'software' ? t('Software encoder') : gpu.model}</b>{' '}
-            <span className={styles.dim}>
-              {gpu.vendor === 'software'
-                ? t('encodes on the processor, without a GPU')
-                : `${gpu.vendor} · ${gpu.gpu_index}`}
-            </span>
-          </td>
-          <td className={styles.number}>
-            {gpu.slots_reserved} / {gpu.slots_total}
-          </td>
-          <td className={styles.number}>{gpu.active_sessions}</td>
-          <td className={styles.number}>
-            {gpu.vram_mb_total === 0 ? '–' : megabytesLabel(gpu.vram_mb_used)}
-          </td>
-          <td className={styles.number}>
-            {gpu.vram_mb_total === 0 ? '–' : megabytesLabel(gpu.vram_mb_total)}
-          </td>
-          <td className={styles.mono}>{gpu.render_node ?? '–'}</td>
-        </tr>
-      ))}
-    </DataTable>
-  );
 }
 
 function Machine({ host }: { host: Host }) {

@@ -1,4 +1,4 @@
-import type { Query } from '@footlight/protocol/rest';
+import type { Host, Query } from '@footlight/protocol/rest';
 import { Button } from '@mantine/core';
 import { IconPlus, IconServer } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
@@ -11,7 +11,7 @@ import { usePageTitle } from '../../components/use-page-title.ts';
 import { msg, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { type Column, ListTable } from '../frame/lists/list-table.tsx';
 import { SearchField, ShowMore, usePages } from '../frame/lists/paged-list.tsx';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead } from '../frame/page-head.tsx';
@@ -22,15 +22,40 @@ import { HostActions } from './host-actions.tsx';
 import { HostChip } from './states.tsx';
 import { PAGE, REFRESH_MS } from './use-fleet.ts';
 
-const columns = (): readonly Column[] => [
-  { label: t('Host'), sort: 'name' },
-  { label: t('State'), sort: 'state' },
-  { label: t('Slots'), sort: 'slots', kind: 'number' },
-  { label: t('Sessions'), sort: 'sessions', kind: 'number' },
-  { label: t('GPU memory'), sort: 'memory', kind: 'number' },
-  { label: t('Last heard'), sort: 'heard' },
-  { label: t('Agent'), sort: 'agent' },
-  { label: t('Actions'), kind: 'action' },
+const COLUMNS: readonly Column<Host>[] = [
+  {
+    head: msg('Host'),
+    kind: 'name',
+    sort: 'name',
+    cell: (host) => (
+      <Link to="/admin/hosts/$id" params={{ id: host.id }} className={styles.nameLink}>
+        {host.node_name}
+      </Link>
+    ),
+  },
+  { head: msg('State'), sort: 'state', cell: (host) => <HostChip host={host} /> },
+  {
+    head: msg('Slots'),
+    kind: 'number',
+    sort: 'slots',
+    cell: ({ capacity }) => (capacity === null ? '–' : `${capacity.slots_used} / ${capacity.slots_total}`),
+  },
+  {
+    head: msg('Sessions'),
+    kind: 'number',
+    sort: 'sessions',
+    cell: ({ capacity }) => capacity?.active_sessions ?? '–',
+  },
+  {
+    head: msg('GPU memory'),
+    kind: 'number',
+    sort: 'memory',
+    cell: ({ capacity }) =>
+      capacity === null || capacity.vram_mb_total === 0 ? '–' : megabytesLabel(capacity.vram_mb_total),
+  },
+  { head: msg('Last heard'), sort: 'heard', cell: (host) => <RelativeTime at={host.last_heartbeat_at} /> },
+  { head: msg('Agent'), kind: 'code', sort: 'agent', cell: (host) => host.agent_version ?? '–' },
+  { head: msg('Actions'), kind: 'action', cell: (host) => <HostActions host={host} compact /> },
 ];
 
 const FILTERS = [
@@ -88,41 +113,13 @@ export function HostsPage() {
               )}
         </EmptyState>
       ) : (
-        <DataTable
+        <ListTable
           label={t('Hosts')}
-          columns={columns()}
+          columns={COLUMNS}
+          rows={items}
+          rowKey={(host) => host.id}
           order={{ sort: search.sort, onSort: (sort) => setSearch({ ...search, sort: sort ?? '' }) }}
-        >
-          {items === undefined && <SkeletonRows rows={3} columns={columns().length} />}
-          {items?.map((host) => (
-            <tr key={host.id}>
-              <td className={styles.nameCell}>
-                <Link to="/admin/hosts/$id" params={{ id: host.id }} className={styles.nameLink}>
-                  {host.node_name}
-                </Link>
-              </td>
-              <td>
-                <HostChip host={host} />
-              </td>
-              <td className={styles.number}>
-                {host.capacity === null ? '–' : `${host.capacity.slots_used} / ${host.capacity.slots_total}`}
-              </td>
-              <td className={styles.number}>{host.capacity?.active_sessions ?? '–'}</td>
-              <td className={styles.number}>
-                {host.capacity === null || host.capacity.vram_mb_total === 0
-                  ? '–'
-                  : megabytesLabel(host.capacity.vram_mb_total)}
-              </td>
-              <td>
-                <RelativeTime at={host.last_heartbeat_at} />
-              </td>
-              <td className={styles.mono}>{host.agent_version ?? '–'}</td>
-              <td className={styles.rowActions}>
-                <HostActions host={host} compact />
-              </td>
-            </tr>
-          ))}
-        </DataTable>
+        />
       )}
       <ShowMore query={hosts} />
       <EnrollmentTokens hosts={items ?? []} />

@@ -18,29 +18,77 @@ import type { ListSearch } from '../../search/list-search.ts';
 import { nameOfApp, pickApps } from '../apps/app-lookup.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { type Column, EndButton, ListTable } from '../frame/lists/list-table.tsx';
 import { ShowMore, useSortedPages } from '../frame/lists/paged-list.tsx';
 import { PickFilter } from '../frame/lists/pick-filter.tsx';
 import { PageHead } from '../frame/page-head.tsx';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
 import { nameOfUser, pickUsers } from '../people/user-lookup.ts';
 
-const COLUMNS: readonly Column[] = [
-  { label: msg('Person'), sort: 'person' },
-  { label: msg('App'), sort: 'app' },
-  { label: msg('Host'), sort: 'host' },
-  { label: msg('Size'), kind: 'number', sort: 'size' },
-  { label: msg('State') },
-  { label: msg('Last used'), sort: 'used' },
-  { label: msg('Actions'), kind: 'action' },
+const COLUMNS: readonly Column<StorageHome>[] = [
+  {
+    head: msg('Person'),
+    kind: 'short',
+    sort: 'person',
+    by: (home) => home.username,
+    cell: (home) =>
+      home.user_id === null ? (
+        <span className={styles.dim}>{t('deleted account')}</span>
+      ) : (
+        <Link to="/admin/users/$id" params={{ id: home.user_id }} className={styles.nameLink}>
+          {home.username}
+        </Link>
+      ),
+  },
+  {
+    head: msg('App'),
+    kind: 'short',
+    sort: 'app',
+    by: (home) => home.app_name,
+    title: (home) => home.app_name ?? undefined,
+    cell: (home) =>
+      home.app_id === null ? (
+        <span className={styles.dim}>{t('deleted app')}</span>
+      ) : (
+        <Link to="/admin/apps/$id" params={{ id: home.app_id }} className={styles.nameLink}>
+          {home.app_name}
+        </Link>
+      ),
+  },
+  {
+    head: msg('Host'),
+    kind: 'short',
+    sort: 'host',
+    by: (home) => home.host_name,
+    title: (home) => home.ref,
+    cell: (home) =>
+      home.host_id === null ? (
+        <span className={styles.dim}>{t('deleted host')}</span>
+      ) : (
+        <Link to="/admin/hosts/$id" params={{ id: home.host_id }} className={styles.nameLink}>
+          {home.host_name}
+        </Link>
+      ),
+  },
+  { head: msg('Size'), kind: 'number', sort: 'size', by: (home) => home.bytes_used, cell: sizeLabel },
+  { head: msg('State'), cell: (home) => <HomeChip home={home} /> },
+  {
+    head: msg('Last used'),
+    sort: 'used',
+    by: (home) => home.last_used_at,
+    cell: (home) => <RelativeTime at={home.last_used_at} />,
+  },
 ];
-const SORT_KEYS = {
-  person: (home: StorageHome) => home.username,
-  app: (home: StorageHome) => home.app_name,
-  host: (home: StorageHome) => home.host_name,
-  size: (home: StorageHome) => home.bytes_used,
-  used: (home: StorageHome) => home.last_used_at,
-};
+const deleteColumn = (onDelete: (home: StorageHome) => void): Column<StorageHome> => ({
+  head: msg('Actions'),
+  kind: 'action',
+  cell: (home) =>
+    home.gc_after === null && (
+      <EndButton label={t('Delete {files}', { files: nameOf(home) })} onClick={() => onDelete(home)}>
+        {t('Delete')}
+      </EndButton>
+    ),
+});
 const FILTERS = [
   { value: 'all', label: msg('All') },
   { value: 'kept', label: msg('Kept') },
@@ -78,7 +126,7 @@ export function HomesPage(props: { search: HomesSearch; onSearch: (search: Homes
         query: { user_id: search.user, app_id: search.app, pending_gc: PENDING[state], cursor },
         signal,
       }),
-    { sort, keys: SORT_KEYS },
+    { sort, columns: COLUMNS },
     { refetchMs: REFRESH_MS },
   );
   const remove = useMutation({
@@ -139,16 +187,14 @@ export function HomesPage(props: { search: HomesSearch; onSearch: (search: Homes
             : t('The first launch of an app that stores files creates a home.')}
         </EmptyState>
       ) : (
-        <DataTable
+        <ListTable
           label={t('Homes')}
-          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
+          columns={[...COLUMNS, deleteColumn(setDeleting)]}
+          rows={homes}
+          rowKey={(home) => home.id}
           order={{ sort, onSort: (next) => narrow({ sort: next }) }}
-        >
-          {homes === undefined && <SkeletonRows rows={5} columns={COLUMNS.length} />}
-          {homes?.map((home) => (
-            <HomeRow key={home.id} home={home} onDelete={() => setDeleting(home)} />
-          ))}
-        </DataTable>
+          loadingRows={5}
+        />
       )}
       <ShowMore query={query} sortedOf={sortedOf} />
       <ConfirmDialog
@@ -177,54 +223,6 @@ export function HomesPage(props: { search: HomesSearch; onSearch: (search: Homes
         )}
       </ConfirmDialog>
     </>
-  );
-}
-
-function HomeRow({ home, onDelete }: { home: StorageHome; onDelete: () => void }) {
-  return (
-    <tr>
-      <td className={styles.shortCell}>
-        {home.user_id === null ? (
-          <span className={styles.dim}>{t('deleted account')}</span>
-        ) : (
-          <Link to="/admin/users/$id" params={{ id: home.user_id }} className={styles.nameLink}>
-            {home.username}
-          </Link>
-        )}
-      </td>
-      <td className={styles.shortCell} title={home.app_name ?? undefined}>
-        {home.app_id === null ? (
-          <span className={styles.dim}>{t('deleted app')}</span>
-        ) : (
-          <Link to="/admin/apps/$id" params={{ id: home.app_id }} className={styles.nameLink}>
-            {home.app_name}
-          </Link>
-        )}
-      </td>
-      <td className={styles.shortCell} title={home.ref}>
-        {home.host_id === null ? (
-          <span className={styles.dim}>{t('deleted host')}</span>
-        ) : (
-          <Link to="/admin/hosts/$id" params={{ id: home.host_id }} className={styles.nameLink}>
-            {home.host_name}
-          </Link>
-        )}
-      </td>
-      <td className={styles.number}>{sizeLabel(home)}</td>
-      <td>
-        <HomeChip home={home} />
-      </td>
-      <td>
-        <RelativeTime at={home.last_used_at} />
-      </td>
-      <td className={styles.rowActions}>
-        {home.gc_after === null && (
-          <EndButton label={t('Delete {files}', { files: nameOf(home) })} onClick={onDelete}>
-            {t('Delete')}
-          </EndButton>
-        )}
-      </td>
-    </tr>
   );
 }
 
@@ -270,5 +268,6 @@ function nameOf(home: StorageHome): string {
   });
 }
 
-const sizeLabel = ({ bytes_used }: StorageHome): string =>
-  bytes_used === 0 ? t('unknown') : bytesLabel(bytes_used);
+function sizeLabel({ bytes_used }: StorageHome): string {
+  return bytes_used === 0 ? t('unknown') : bytesLabel(bytes_used);
+}

@@ -6,9 +6,8 @@ import { Problem } from '../../../components/problem.tsx';
 import { Skeleton } from '../../../components/skeleton.tsx';
 import { msg, t } from '../../../i18n/translate.ts';
 import { timeLabel } from '../../diagnosis/time-labels.ts';
-import pages from '../../frame/admin-pages.module.css';
 import { Disclosure } from '../../frame/disclosure.tsx';
-import { DataTable } from '../../frame/lists/data-table.tsx';
+import { type Column, ListTable } from '../../frame/lists/list-table.tsx';
 import { Section } from '../../frame/page-head.tsx';
 import { SegmentedChoice } from '../../frame/segmented-choice.tsx';
 import styles from './load.module.css';
@@ -87,34 +86,25 @@ function Keys({ chart }: { chart: LoadChart }) {
 /** The newest samples, one per row. */
 function LoadTable({ charts }: { charts: readonly LoadChart[] }) {
   const lines = charts.flatMap((chart) => chart.lines.map((line) => ({ chart, line })));
-  const times = [...new Set(lines.flatMap(({ line }) => line.points.map(({ ts_unix_ms }) => ts_unix_ms)))];
+  const times = new Set(lines.flatMap(({ line }) => line.points.map(({ ts_unix_ms }) => ts_unix_ms)));
+  const columns: readonly Column<number>[] = [
+    { head: msg('Time'), cell: (ms) => <span className="tabular">{timeLabel(ms)}</span> },
+    ...lines.map(({ chart, line }) => ({
+      head: headOf(chart, line.label),
+      kind: 'number' as const,
+      cell: (ms: number) => {
+        const value = line.points.find(({ ts_unix_ms }) => ts_unix_ms === ms)?.v;
+        return value === undefined ? '–' : cellLabel(chart.key, value);
+      },
+    })),
+  ];
   return (
-    <DataTable
+    <ListTable
       label={t('Load')}
-      columns={[
-        { label: t('Time') },
-        ...lines.map(({ chart, line }) => ({
-          label: headOf(chart, line.label),
-          kind: 'number' as const,
-        })),
-      ]}
-    >
-      {times
-        .sort((a, b) => b - a)
-        .map((ms) => (
-          <tr key={ms}>
-            <td className="tabular">{timeLabel(ms)}</td>
-            {lines.map(({ chart, line }) => {
-              const value = line.points.find(({ ts_unix_ms }) => ts_unix_ms === ms)?.v;
-              return (
-                <td key={`${chart.key} ${line.label}`} className={pages.number}>
-                  {value === undefined ? '–' : cellLabel(chart.key, value)}
-                </td>
-              );
-            })}
-          </tr>
-        ))}
-    </DataTable>
+      columns={columns}
+      rows={[...times].sort((a, b) => b - a)}
+      rowKey={(ms) => ms}
+    />
   );
 }
 

@@ -18,7 +18,9 @@ export interface Column<Row> {
   kind?: 'name' | 'number' | 'code' | 'short' | 'wrap' | 'action';
   cell: (row: Row) => ReactNode;
   /** Tooltip of the cell. */
-  title?: (row: Row) => string;
+  title?: (row: Row) => string | undefined;
+  /** Screen readers announce changes of the cell. */
+  live?: true;
   /** Key of the order in the page's address; missing: people cannot sort by this column. */
   sort?: string;
   /** Value that the page sorts by; missing, although `sort` is set: the server sorts. */
@@ -114,6 +116,7 @@ export function ListTable<Row>(props: {
                     key={column.head}
                     className={column.kind && CLASS_OF_KIND[column.kind]}
                     title={column.title?.(row)}
+                    aria-live={column.live && 'polite'}
                     data-label={column.kind === 'action' ? undefined : t(column.head)}
                   >
                     {column.cell(row)}
