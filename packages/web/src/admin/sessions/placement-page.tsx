@@ -16,7 +16,7 @@ import { pickApps } from '../apps/app-lookup.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
-import { type Column, DataTable } from '../frame/lists/data-table.tsx';
+import { type Column, ListTable } from '../frame/lists/list-table.tsx';
 import { PickDialog } from '../frame/lists/pick-dialog.tsx';
 import { PageHead, Section } from '../frame/page-head.tsx';
 import { megabytesLabel } from '../frame/quantity-labels.ts';
@@ -32,13 +32,23 @@ import {
   previewOf,
 } from './preview-model.ts';
 
-const COLUMNS: readonly Column[] = [
-  { label: msg('Host') },
-  { label: msg('Turn'), kind: 'number' },
-  { label: msg('GPU'), kind: 'number' },
-  { label: msg('Free slots'), kind: 'number' },
-  { label: msg('Free GPU memory'), kind: 'number' },
-  { label: msg('Sessions'), kind: 'number' },
+/** @property turn from 1 */
+type Candidate = Placement['candidates'][number] & { turn: number };
+const COLUMNS: readonly Column<Candidate>[] = [
+  {
+    head: msg('Host'),
+    kind: 'name',
+    cell: (gpu) => (
+      <Link to="/admin/hosts/$id" params={{ id: gpu.host_id }} className={styles.nameLink}>
+        {gpu.node_name}
+      </Link>
+    ),
+  },
+  { head: msg('Turn'), kind: 'number', cell: (gpu) => gpu.turn },
+  { head: msg('GPU'), kind: 'number', cell: (gpu) => gpu.gpu_index },
+  { head: msg('Free slots'), kind: 'number', cell: (gpu) => gpu.free_slots },
+  { head: msg('Free GPU memory'), kind: 'number', cell: (gpu) => megabytesLabel(gpu.vram_mb_free) },
+  { head: msg('Sessions'), kind: 'number', cell: (gpu) => gpu.active_sessions },
 ];
 const CODEC_LABELS: Readonly<Record<string, string>> = { h264: 'H.264', h265: 'H.265', av1: 'AV1' };
 const CODECS = [
@@ -280,25 +290,12 @@ function Answer({ placement }: { placement: Placement }) {
       )}
       {placement.candidates.length > 0 && (
         <Section title={t('Tried in this order')}>
-          <DataTable
+          <ListTable
             label={t('Candidates')}
-            columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
-          >
-            {placement.candidates.map((gpu, turn) => (
-              <tr key={gpu.gpu_id}>
-                <td className={styles.nameCell}>
-                  <Link to="/admin/hosts/$id" params={{ id: gpu.host_id }} className={styles.nameLink}>
-                    {gpu.node_name}
-                  </Link>
-                </td>
-                <td className={styles.number}>{turn + 1}</td>
-                <td className={styles.number}>{gpu.gpu_index}</td>
-                <td className={styles.number}>{gpu.free_slots}</td>
-                <td className={styles.number}>{megabytesLabel(gpu.vram_mb_free)}</td>
-                <td className={styles.number}>{gpu.active_sessions}</td>
-              </tr>
-            ))}
-          </DataTable>
+            columns={COLUMNS}
+            rows={placement.candidates.map((gpu, n) => ({ ...gpu, turn: n + 1 }))}
+            rowKey={(gpu) => gpu.gpu_id}
+          />
         </Section>
       )}
       {placement.refusals.length > 0 && (

@@ -1,6 +1,6 @@
 import type { Recording, Session } from '@footlight/protocol/rest';
 import { Button } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useMutationState, useQuery, useQueryClient } from '@tanstack/react-query';
 import { call, send } from '../../api/client.ts';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
@@ -9,19 +9,27 @@ import { msg, t } from '../../i18n/translate.ts';
 import { saveFile } from '../diagnosis/save-file.ts';
 import pages from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable } from '../frame/lists/data-table.tsx';
+import { type Column, ListTable } from '../frame/lists/list-table.tsx';
 import { megabytesLabel } from '../frame/quantity-labels.ts';
 
 const POLL_MS = 1_000;
 /** Refresh interval, because a failure, a note or a verdict saves a recording without an action on this page. */
 const REFRESH_MS = 15_000;
-const COLUMNS: readonly Column[] = [
-  { label: msg('Kept') },
-  { label: msg('State') },
-  { label: msg('Length'), kind: 'number' },
-  { label: msg('Size'), kind: 'number' },
-  { label: msg('Goes') },
-  { label: msg('Actions'), kind: 'action' },
+const COLUMNS: readonly Column<Recording>[] = [
+  { head: msg('Kept'), cell: (recording) => <RelativeTime at={recording.created_at} /> },
+  { head: msg('State'), live: true, cell: (recording) => <RecordingState recording={recording} /> },
+  {
+    head: msg('Length'),
+    kind: 'number',
+    cell: ({ duration_ms }) => (duration_ms === null ? '–' : `${Math.round(duration_ms / 1_000)} s`),
+  },
+  {
+    head: msg('Size'),
+    kind: 'number',
+    cell: ({ bytes }) => (bytes === null ? '–' : megabytesLabel(Math.max(1, Math.round(bytes / 2 ** 20)))),
+  },
+  { head: msg('Goes'), cell: (recording) => <RelativeTime at={recording.expires_at} /> },
+  { head: msg('Actions'), kind: 'action', cell: (recording) => <Download recording={recording} /> },
 ];
 
 /** Saves the last minute of a recorded session, and downloads saved recordings. */
@@ -66,22 +74,40 @@ export function SessionRecordings({ session }: { session: Session }) {
       {keep.isError && <Problem error={keep.error} />}
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {items.length > 0 && (
-        <DataTable
+        <ListTable
           label={t('Recordings')}
-          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
-        >
-          {items.map((recording) => (
-            <Row key={recording.recording_id} recording={recording} />
-          ))}
-        </DataTable>
+          columns={COLUMNS}
+          rows={items}
+          rowKey={(recording) => recording.recording_id}
+        />
       )}
     </div>
   );
 }
 
-function Row({ recording }: { recording: Recording }) {
-  const { recording_id, session_id, state, created_at, expires_at, bytes, duration_ms, error } = recording;
+const downloadKey = ({ recording_id }: Recording) => ['recording-download', recording_id];
+
+function RecordingState({ recording }: { recording: Recording }) {
+  const { state, error } = recording;
+  const failure = useMutationState({
+    filters: { mutationKey: downloadKey(recording) },
+    select: (download) => download.state.error,
+  }).at(-1);
+  return (
+    <>
+      {state === 'pending' && <StateChip tone="info">{t('Being written')}</StateChip>}
+      {state === 'ready' && <StateChip tone="success">{t('Ready')}</StateChip>}
+      {state === 'failed' && <StateChip tone="danger">{t('Failed')}</StateChip>}
+      {error !== null && <p className={pages.dim}>{error}</p>}
+      {failure && <Problem error={failure} />}
+    </>
+  );
+}
+
+function Download({ recording }: { recording: Recording }) {
+  const { recording_id, session_id, state, created_at } = recording;
   const download = useMutation({
+    mutationKey: downloadKey(recording),
     mutationFn: async () => {
       const params = { id: session_id, recording_id };
       const response = await send('admin.sessions.recordings.download', { params });
@@ -89,36 +115,15 @@ function Row({ recording }: { recording: Recording }) {
     },
   });
   return (
-    <tr>
-      <td>
-        <RelativeTime at={created_at} />
-      </td>
-      <td aria-live="polite">
-        {state === 'pending' && <StateChip tone="info">{t('Being written')}</StateChip>}
-        {state === 'ready' && <StateChip tone="success">{t('Ready')}</StateChip>}
-        {state === 'failed' && <StateChip tone="danger">{t('Failed')}</StateChip>}
-        {error !== null && <p className={pages.dim}>{error}</p>}
-        {download.isError && <Problem error={download.error} />}
-      </td>
-      <td className={pages.number}>{duration_ms === null ? '–' : `${Math.round(duration_ms / 1_000)} s`}</td>
-      <td className={pages.number}>
-        {bytes === null ? '–' : megabytesLabel(Math.max(1, Math.round(bytes / 2 ** 20)))}
-      </td>
-      <td>
-        <RelativeTime at={expires_at} />
-      </td>
-      <td className={pages.rowActions}>
-        <Button
-          size="compact-sm"
-          variant="subtle"
-          disabled={state !== 'ready'}
-          loading={download.isPending}
-          aria-label={t('Download the recording of {time}', { time: created_at })}
-          onClick={() => download.mutate()}
-        >
-          {t('Download')}
-        </Button>
-      </td>
-    </tr>
+    <Button
+      size="compact-sm"
+      variant="subtle"
+      disabled={state !== 'ready'}
+      loading={download.isPending}
+      aria-label={t('Download the recording of {time}', { time: created_at })}
+      onClick={() => download.mutate()}
+    >
+      {t('Download')}
+    </Button>
   );
 }
