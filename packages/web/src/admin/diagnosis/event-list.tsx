@@ -5,18 +5,49 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { msg, t } from '../../i18n/translate.ts';
 import pages from '../frame/admin-pages.module.css';
-import { type Column, DataTable } from '../frame/lists/data-table.tsx';
+import { type Column, ListTable } from '../frame/lists/list-table.tsx';
 import styles from './diagnosis.module.css';
 import { detailLabel, eventLabel, type TraceEvent, toneOf } from './event-labels.ts';
 import { exactTimeLabel, timeLabel } from './time-labels.ts';
 
 /** Rows before "Show more"; the service reads at most 1,000 events. */
 const FIRST_ROWS = 50;
-const COLUMNS: readonly Column[] = [
-  { label: msg('Time') },
-  { label: msg('Event') },
-  { label: msg('Detail') },
-  { label: msg('Seen by') },
+const columns = (onCursor: (ms: number) => void): readonly Column<Keyed>[] => [
+  {
+    head: msg('Time'),
+    cell: ({ event }) => (
+      <button
+        type="button"
+        className={`${pages.nameLink} tabular`}
+        title={exactTimeLabel(event.ts_unix_ms)}
+        aria-label={t('Show the values at {time}', { time: timeLabel(event.ts_unix_ms) })}
+        onClick={() => onCursor(event.ts_unix_ms)}
+      >
+        {timeLabel(event.ts_unix_ms)}
+      </button>
+    ),
+  },
+  {
+    head: msg('Event'),
+    cell: ({ event }) => <StateChip tone={toneOf(event)}>{eventLabel(event)}</StateChip>,
+  },
+  {
+    head: msg('Detail'),
+    kind: 'wrap',
+    cell: ({ event }) => detailLabel(event) && <div className={styles.detail}>{detailLabel(event)}</div>,
+  },
+  {
+    head: msg('Seen by'),
+    cell: ({ event }) => (
+      <span className={pages.dim}>
+        {event.type === 'operator.annotation'
+          ? t('administrator')
+          : event.source === 'agent'
+            ? t('host')
+            : t('viewer')}
+      </span>
+    ),
+  },
 ];
 
 /** Events of a window, newest first. A click on a time moves the cursor of the charts to this time. */
@@ -32,40 +63,12 @@ export function EventList(props: { events: readonly TraceEvent[]; onCursor: (ms:
   }
   return (
     <>
-      <DataTable
+      <ListTable
         label={t('Events')}
-        columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
-      >
-        {keyed(events)
-          .reverse()
-          .slice(0, rows)
-          .map(({ key, event }) => (
-            <tr key={key}>
-              <td className="tabular">
-                <button
-                  type="button"
-                  className={pages.nameLink}
-                  title={exactTimeLabel(event.ts_unix_ms)}
-                  aria-label={t('Show the values at {time}', { time: timeLabel(event.ts_unix_ms) })}
-                  onClick={() => onCursor(event.ts_unix_ms)}
-                >
-                  {timeLabel(event.ts_unix_ms)}
-                </button>
-              </td>
-              <td>
-                <StateChip tone={toneOf(event)}>{eventLabel(event)}</StateChip>
-              </td>
-              <td className={`${pages.wrapCell} ${styles.detail}`}>{detailLabel(event)}</td>
-              <td className={pages.dim}>
-                {event.type === 'operator.annotation'
-                  ? t('administrator')
-                  : event.source === 'agent'
-                    ? t('host')
-                    : t('viewer')}
-              </td>
-            </tr>
-          ))}
-      </DataTable>
+        columns={columns(onCursor)}
+        rows={keyed(events).reverse().slice(0, rows)}
+        rowKey={({ key }) => key}
+      />
       {rows < events.length && (
         <Button className={pages.more ?? ''} onClick={() => setRows(rows + FIRST_ROWS)}>
           {t('Show more')}
@@ -75,8 +78,13 @@ export function EventList(props: { events: readonly TraceEvent[]; onCursor: (ms:
   );
 }
 
+interface Keyed {
+  key: string;
+  event: TraceEvent;
+}
+
 /** Several events may have the same time and type; a number makes their keys unique. */
-export function keyed(events: readonly TraceEvent[]): { key: string; event: TraceEvent }[] {
+export function keyed(events: readonly TraceEvent[]): Keyed[] {
   const seen = new Map<string, number>();
   return events.map((event) => {
     const name = `${event.source} ${event.ts_unix_ms} ${event.type}`;

@@ -2,10 +2,9 @@ import type { SessionVerdict } from '@footlight/protocol/rest';
 import { IconChartLine } from '@tabler/icons-react';
 import type { PointerEvent } from 'react';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { rich, t } from '../../i18n/translate.ts';
-import pages from '../frame/admin-pages.module.css';
+import { msg, rich, t } from '../../i18n/translate.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
-import { DataTable } from '../frame/lists/data-table.tsx';
+import { ListTable } from '../frame/lists/list-table.tsx';
 import {
   CHARTS,
   type Chart,
@@ -233,44 +232,31 @@ function Plot(props: {
 }
 
 function ValueTable(props: { window: Span; series: SeriesByName; drawn: readonly Chart[] }) {
-  const columns = props.drawn.flatMap((chart) =>
+  const shown = props.drawn.flatMap((chart) =>
     chart.lines
       .filter(({ name }) => (props.series[name]?.length ?? 0) > 0)
       .map((line): { chart: Chart; line: Line } => ({ chart, line })),
   );
   const rows = tableOf(
-    columns.map(({ line }) => line),
+    shown.map(({ line }) => line),
     props.series,
     props.window,
     TABLE_ROWS,
   );
   return (
-    <DataTable
+    <ListTable
       label={t('Means over the window')}
       columns={[
-        { label: t('From') },
-        ...columns.map(({ chart, line }) => ({
-          label: `${t(chart.label)}${chart.lines.length > 1 ? `, ${t(line.label)}` : ''}`,
+        { head: msg('From'), cell: ({ from_ms }) => timeLabel(from_ms) },
+        ...shown.map(({ chart, line }, n) => ({
+          head: `${t(chart.label)}${chart.lines.length > 1 ? `, ${t(line.label)}` : ''}`,
           kind: 'number' as const,
+          cell: ({ means }: (typeof rows)[number]) => valueLabel(means[n], chart),
         })),
       ]}
-    >
-      {rows.map(({ from_ms, means }) => (
-        <tr key={from_ms}>
-          <td>{timeLabel(from_ms)}</td>
-          {means.map((mean, n) => {
-            const column = columns[n];
-            return (
-              column && (
-                <td key={column.line.name} className={pages.number}>
-                  {valueLabel(mean, column.chart)}
-                </td>
-              )
-            );
-          })}
-        </tr>
-      ))}
-    </DataTable>
+      rows={rows}
+      rowKey={({ from_ms }) => from_ms}
+    />
   );
 }
 

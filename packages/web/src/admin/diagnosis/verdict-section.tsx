@@ -2,7 +2,7 @@ import type { SessionVerdict } from '@footlight/protocol/rest';
 import { StateChip } from '../../components/state-chip.tsx';
 import { localeTag, msg, plural, t } from '../../i18n/translate.ts';
 import pages from '../frame/admin-pages.module.css';
-import { type Column, DataTable } from '../frame/lists/data-table.tsx';
+import { type Column, ListTable } from '../frame/lists/list-table.tsx';
 import styles from './diagnosis.module.css';
 import {
   boundLabel,
@@ -15,14 +15,20 @@ import {
   verdictLabel,
 } from './verdict-labels.ts';
 
-const COLUMNS: readonly Column[] = [
-  { label: msg('Condition') },
-  { label: msg('Result') },
-  { label: msg('Role') },
-  { label: msg('Measured'), kind: 'number' },
-  { label: msg('Bound'), kind: 'number' },
-  { label: msg('Samples'), kind: 'number' },
-  { label: msg('Remark') },
+const columns = (verdict: SessionVerdict): readonly Column<SessionVerdict['falsifiers'][number]>[] => [
+  { head: msg('Condition'), cell: conditionLabel },
+  {
+    head: msg('Result'),
+    cell: (each) => <StateChip tone={conditionResult(each).tone}>{conditionResult(each).label}</StateChip>,
+  },
+  {
+    head: msg('Role'),
+    cell: (each) => (decides(verdict.verdict, each) ? t('Decides') : t('For comparison')),
+  },
+  { head: msg('Measured'), kind: 'number', cell: (each) => figureLabel(each.value, each.unit) },
+  { head: msg('Bound'), kind: 'number', cell: boundLabel },
+  { head: msg('Samples'), kind: 'number', cell: (each) => each.n },
+  { head: msg('Remark'), cell: ({ note }) => note && <span className={pages.dim}>{note}</span> },
 ];
 
 /**
@@ -54,24 +60,12 @@ export function VerdictSection({ verdict }: { verdict: SessionVerdict }) {
         </dl>
       </div>
       {verdict.falsifiers.length > 0 && (
-        <DataTable
+        <ListTable
           label={t('Conditions of the verdict')}
-          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
-        >
-          {verdict.falsifiers.map((each) => (
-            <tr key={`${each.name} ${each.estimator}`}>
-              <td className={styles.conditions}>{conditionLabel(each)}</td>
-              <td>
-                <StateChip tone={conditionResult(each).tone}>{conditionResult(each).label}</StateChip>
-              </td>
-              <td>{decides(verdict.verdict, each) ? t('Decides') : t('For comparison')}</td>
-              <td className={pages.number}>{figureLabel(each.value, each.unit)}</td>
-              <td className={pages.number}>{boundLabel(each)}</td>
-              <td className={pages.number}>{each.n}</td>
-              <td className={pages.dim}>{each.note ?? ''}</td>
-            </tr>
-          ))}
-        </DataTable>
+          columns={columns(verdict)}
+          rows={verdict.falsifiers}
+          rowKey={(each) => `${each.name} ${each.estimator}`}
+        />
       )}
     </>
   );

@@ -1,6 +1,6 @@
 import type { Capture } from '@footlight/protocol/rest';
 import { Button } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { queryOptions, useMutation, useQueries, useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { ApiFailure, call } from '../../../api/client.ts';
 import { clock } from '../../../clock.ts';
@@ -10,7 +10,7 @@ import { StateChip } from '../../../components/state-chip.tsx';
 import { msg, t } from '../../../i18n/translate.ts';
 import pages from '../../frame/admin-pages.module.css';
 import { adminKeys } from '../../frame/admin-query-keys.ts';
-import { type Column, DataTable } from '../../frame/lists/data-table.tsx';
+import { type Column, ListTable } from '../../frame/lists/list-table.tsx';
 import styles from '../diagnosis.module.css';
 import type { TraceEvent } from '../event-labels.ts';
 import { saveFile } from '../save-file.ts';
@@ -45,6 +45,12 @@ interface Known {
   arrived: boolean;
 }
 
+/** @property lost the result will not arrive */
+interface Row extends Known {
+  capture: Capture | undefined;
+  lost: boolean;
+}
+
 /** Starts captures on a running session, and shows their results. @param props.events events of the shown window */
 export function Captures(props: { sessionId: string; running: boolean; events: readonly TraceEvent[] }) {
   const { sessionId, running, events } = props;
@@ -54,12 +60,20 @@ export function Captures(props: { sessionId: string; running: boolean; events: r
     mutationFn: (kind: CaptureKind) =>
       call('admin.sessions.capture', { params: { id: sessionId }, body: { kind } }),
     onSuccess: ({ capture_id, kind }) => {
-      setArmed((before) => [{ id: capture_id, kind, atMs: clock.nowMs(), arrived: false }, ...before]);
+      setArmed((before) => [
+        { id: capture_id, kind, atMs: clock.nowMs(), arrived: false },
+        ...before,
+      ]);
       setShown(capture_id);
     },
   });
   const ids = new Set(armed.map(({ id }) => id));
   const known = [...armed, ...capturesAmong(events).filter(({ id }) => !ids.has(id))];
+  const results = useQueries({ queries: known.map((each) => resultQuery(sessionId, each)) });
+  const rows = known.map((each, n): Row => {
+    const { capture, lost = false } = results[n]?.data ?? {};
+    return { ...each, capture, lost };
+  });
   return (
     <>
       <ul className={styles.kinds}>
@@ -86,33 +100,92 @@ export function Captures(props: { sessionId: string; running: boolean; events: r
         ) : (
           <Problem error={arm.error} />
         ))}
-      {known.length > 0 && (
-        <DataTable
+      {rows.length > 0 && (
+        <ListTable
           label={t('Captures')}
-          columns={COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
-        >
-          {known.map((each) => (
-            <CaptureRow
-              key={each.id}
-              sessionId={sessionId}
-              known={each}
-              open={shown === each.id}
-              onToggle={() => setShown(shown === each.id ? undefined : each.id)}
-            />
-          ))}
-        </DataTable>
+          columns={columns(shown, setShown)}
+          rows={rows}
+          rowKey={({ id }) => id}
+          detail={({ id, capture }) =>
+            shown === id &&
+            capture !== undefined && (
+              <div id={bodyId(id)}>
+                <CaptureBody sessionId={sessionId} capture={capture} />
+              </div>
+            )
+          }
+        />
       )}
     </>
   );
 }
 
-const COLUMNS: readonly Column[] = [
-  { label: msg('Kind') },
-  { label: msg('State') },
-  { label: msg('Time') },
-  { label: msg('Size'), kind: 'number' },
-  { label: msg('Actions'), kind: 'action' },
-];
+const columns = (
+  shown: string | undefined,
+  onShow: (id: string | undefined) => void,
+): readonly Column<Row>[] => {
+  const toggle = ({ id, capture }: Row) => ({
+    'aria-expanded': shown === id,
+    'aria-controls': bodyId(id),
+    disabled: capture === undefined,
+    onClick: () => onShow(shown === id ? undefined : id),
+  });
+  return [
+    {
+      head: msg('Kind'),
+      cell: (row) => (
+        <button type="button" className={pages.nameLink} {...toggle(row)}>
+          {kindLabel(row.kind)}
+        </button>
+      ),
+    },
+    { head: msg('State'), live: true, cell: (row) => <CaptureChip {...row} /> },
+    {
+      head: msg('Time'),
+      cell: ({ capture, atMs }) => <span className="tabular">{timeLabel(capture?.ts_unix_ms ?? atMs)}</span>,
+    },
+    {
+      head: msg('Size'),
+      kind: 'number',
+      cell: ({ capture }) => (capture === undefined ? '–' : bytesLabel(capture.bytes)),
+    },
+    {
+      head: msg('Actions'),
+      kind: 'action',
+      cell: (row) => {
+        const { id, capture } = row;
+        const named = { kind: kindLabel(row.kind), time: timeLabel(row.atMs) };
+        return (
+          <>
+            <Button
+              size="compact-sm"
+              variant="subtle"
+              aria-label={
+                shown === id
+                  ? t('Hide capture {kind} of {time}', named)
+                  : t('Show capture {kind} of {time}', named)
+              }
+              {...toggle(row)}
+            >
+              {shown === id ? t('Hide') : t('Show')}
+            </Button>
+            <Button
+              size="compact-sm"
+              variant="subtle"
+              disabled={capture?.data === undefined && capture?.json === undefined}
+              aria-label={t('Download capture {kind} of {time}', named)}
+              onClick={() => void saveText(capture)}
+            >
+              {t('Download')}
+            </Button>
+          </>
+        );
+      },
+    },
+  ];
+};
+
+const bodyId = (id: string): string => `capture-${id}`;
 
 /** Captures of a window whose results are among its events, newest first. */
 function capturesAmong(events: readonly TraceEvent[]): Known[] {
@@ -127,77 +200,18 @@ function capturesAmong(events: readonly TraceEvent[]): Known[] {
     .reverse();
 }
 
-function CaptureRow(props: { sessionId: string; known: Known; open: boolean; onToggle: () => void }) {
-  const { known, open } = props;
-  const result = useCaptureResult(props.sessionId, known);
-  const { capture, lost } = result;
-  const bodyId = `capture-${known.id}`;
-  const named = { kind: kindLabel(known.kind), time: timeLabel(known.atMs) };
-  return (
-    <>
-      <tr>
-        <td>
-          <button
-            type="button"
-            className={pages.nameLink}
-            aria-expanded={open}
-            aria-controls={bodyId}
-            disabled={capture === undefined}
-            onClick={props.onToggle}
-          >
-            {kindLabel(known.kind)}
-          </button>
-        </td>
-        <td aria-live="polite">
-          {capture === undefined ? (
-            lost ? (
-              <StateChip tone="danger">{t('Did not arrive')}</StateChip>
-            ) : (
-              <StateChip tone="info">{t('Under way')}</StateChip>
-            )
-          ) : capture.error !== undefined ? (
-            <StateChip tone="danger">{t('Failed')}</StateChip>
-          ) : (
-            <StateChip tone={capture.truncated ? 'warning' : 'success'}>
-              {capture.truncated ? t('Ready, shortened') : t('Ready')}
-            </StateChip>
-          )}
-        </td>
-        <td className="tabular">{timeLabel(capture?.ts_unix_ms ?? known.atMs)}</td>
-        <td className={pages.number}>{capture === undefined ? '–' : bytesLabel(capture.bytes)}</td>
-        <td className={pages.rowActions}>
-          <Button
-            size="compact-sm"
-            variant="subtle"
-            aria-expanded={open}
-            aria-controls={bodyId}
-            aria-label={
-              open ? t('Hide capture {kind} of {time}', named) : t('Show capture {kind} of {time}', named)
-            }
-            disabled={capture === undefined}
-            onClick={props.onToggle}
-          >
-            {open ? t('Hide') : t('Show')}
-          </Button>
-          <Button
-            size="compact-sm"
-            variant="subtle"
-            disabled={capture?.data === undefined && capture?.json === undefined}
-            aria-label={t('Download capture {kind} of {time}', named)}
-            onClick={() => void saveText(capture)}
-          >
-            {t('Download')}
-          </Button>
-        </td>
-      </tr>
-      {open && capture !== undefined && (
-        <tr id={bodyId}>
-          <td colSpan={COLUMNS.length} className={pages.wrapCell}>
-            <CaptureBody sessionId={props.sessionId} capture={capture} />
-          </td>
-        </tr>
-      )}
-    </>
+function CaptureChip({ capture, lost }: Row) {
+  if (capture?.error !== undefined) return <StateChip tone="danger">{t('Failed')}</StateChip>;
+  if (capture !== undefined)
+    return (
+      <StateChip tone={capture.truncated ? 'warning' : 'success'}>
+        {capture.truncated ? t('Ready, shortened') : t('Ready')}
+      </StateChip>
+    );
+  return lost ? (
+    <StateChip tone="danger">{t('Did not arrive')}</StateChip>
+  ) : (
+    <StateChip tone="info">{t('Under way')}</StateChip>
   );
 }
 
@@ -208,9 +222,9 @@ async function saveText(capture: Capture | undefined): Promise<void> {
   if (text !== null) saveFile(new Blob([text], { type: 'text/plain' }), captureFileName(capture));
 }
 
-/** Waits for a capture and reads its result. `lost`: the result will not arrive. */
-function useCaptureResult(sessionId: string, known: Known) {
-  const query = useQuery({
+/** Waits for a capture and reads its result. */
+const resultQuery = (sessionId: string, known: Known) =>
+  queryOptions({
     queryKey: adminKeys.sessionCapture(sessionId, known.id),
     queryFn: async ({ signal }) => {
       if (!known.arrived && !(await hasArrived(sessionId, known, signal)))
@@ -229,8 +243,6 @@ function useCaptureResult(sessionId: string, known: Known) {
     // A result never changes.
     staleTime: Number.POSITIVE_INFINITY,
   });
-  return { capture: query.data?.capture, lost: query.data?.lost ?? false };
-}
 
 /**
  * Whether the result of a capture is among the session's events. The result itself is read only then, because the server
@@ -270,22 +282,12 @@ function CaptureBody({ sessionId, capture }: { sessionId: string; capture: Captu
         </Suspense>
       )}
       {rows.length > 0 ? (
-        <DataTable
+        <ListTable
           label={t('Frames of the capture')}
-          columns={BURST_COLUMNS.map((column) => ({ ...column, label: t(column.label) }))}
-        >
-          {rows.map((row) => (
-            <tr key={row.atMs}>
-              <td className={pages.number}>{Math.round(row.atMs)} ms</td>
-              <td className={pages.number}>{figure(row.fps, 0)}</td>
-              <td className={pages.number}>{figure(row.encodeP50, 1)}</td>
-              <td className={pages.number}>{figure(row.encodeP95, 1)}</td>
-              <td className={pages.number}>{figure(row.encodeMax, 1)}</td>
-              <td className={pages.number}>{figure(row.bitrateKbps, 0)}</td>
-              <td className={pages.number}>{figure(row.dropped, 0)}</td>
-            </tr>
-          ))}
-        </DataTable>
+          columns={BURST_COLUMNS}
+          rows={rows}
+          rowKey={(row) => row.atMs}
+        />
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, which a keyboard must be able to do
         <pre className={pages.log} tabIndex={0} role="log" aria-label={label}>
@@ -299,14 +301,14 @@ function CaptureBody({ sessionId, capture }: { sessionId: string; capture: Captu
   );
 }
 
-const BURST_COLUMNS: readonly Column[] = [
-  { label: msg('From'), kind: 'number' },
-  { label: 'fps', kind: 'number' },
-  { label: msg('Encoding, median ms'), kind: 'number' },
-  { label: msg('95th percentile ms'), kind: 'number' },
-  { label: msg('Longest ms'), kind: 'number' },
-  { label: 'kbit/s', kind: 'number' },
-  { label: msg('Dropped'), kind: 'number' },
+const BURST_COLUMNS: readonly Column<ReturnType<typeof burstRows>[number]>[] = [
+  { head: msg('From'), kind: 'number', cell: (row) => `${Math.round(row.atMs)} ms` },
+  { head: 'fps', kind: 'number', cell: (row) => figure(row.fps, 0) },
+  { head: msg('Encoding, median ms'), kind: 'number', cell: (row) => figure(row.encodeP50, 1) },
+  { head: msg('95th percentile ms'), kind: 'number', cell: (row) => figure(row.encodeP95, 1) },
+  { head: msg('Longest ms'), kind: 'number', cell: (row) => figure(row.encodeMax, 1) },
+  { head: 'kbit/s', kind: 'number', cell: (row) => figure(row.bitrateKbps, 0) },
+  { head: msg('Dropped'), kind: 'number', cell: (row) => figure(row.dropped, 0) },
 ];
 
 const figure = (value: number | undefined, digits: number): string =>
