@@ -84,7 +84,7 @@ export function AppsPage() {
     adminKeys.adminAppList(q),
     (cursor: string | undefined, signal) =>
       call('admin.apps.list', { query: { limit: 100, q, cursor }, signal }),
-    { sort: search.sort },
+    search.sort,
   );
   const add = (
     <Button

@@ -83,7 +83,7 @@ export function UsersPage() {
   } = useSortedPages(
     adminKeys.userList(q),
     (cursor: string | undefined, signal) => call('users.list', { query: { limit: 100, q, cursor }, signal }),
-    { sort: search.sort, columns: COLUMNS },
+    search.sort,
   );
   return (
     <>

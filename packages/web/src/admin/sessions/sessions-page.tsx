@@ -12,7 +12,7 @@ import { adminKeys } from '../frame/admin-query-keys.ts';
 import { SearchField, ShowMore, useSortedPages } from '../frame/lists/paged-list.tsx';
 import { PageHead } from '../frame/page-head.tsx';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
-import { SESSION_COLUMNS, SessionTable } from './session-table.tsx';
+import { SessionTable } from './session-table.tsx';
 
 /** Refresh interval: agents report every 5 s. */
 const REFRESH_MS = 5_000;
@@ -37,7 +37,7 @@ export function SessionsPage(props: { search: SessionSearch; onSearch: (search: 
     adminKeys.adminSessionList(state, q),
     (cursor: string | undefined, signal) =>
       call('admin.sessions.list', { query: { state, limit: 100, q, cursor }, signal }),
-    { sort: search.sort, columns: SESSION_COLUMNS },
+    search.sort,
     { refetchMs: REFRESH_MS },
   );
   return (

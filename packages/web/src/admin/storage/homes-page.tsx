@@ -126,7 +126,7 @@ export function HomesPage(props: { search: HomesSearch; onSearch: (search: Homes
         query: { user_id: search.user, app_id: search.app, pending_gc: PENDING[state], cursor },
         signal,
       }),
-    { sort, columns: COLUMNS },
+    sort,
     { refetchMs: REFRESH_MS },
   );
   const remove = useMutation({

@@ -60,10 +60,7 @@ export function Captures(props: { sessionId: string; running: boolean; events: r
     mutationFn: (kind: CaptureKind) =>
       call('admin.sessions.capture', { params: { id: sessionId }, body: { kind } }),
     onSuccess: ({ capture_id, kind }) => {
-      setArmed((before) => [
-        { id: capture_id, kind, atMs: clock.nowMs(), arrived: false },
-        ...before,
-      ]);
+      setArmed((before) => [{ id: capture_id, kind, atMs: clock.nowMs(), arrived: false }, ...before]);
       setShown(capture_id);
     },
   });

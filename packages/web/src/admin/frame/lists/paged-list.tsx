@@ -2,12 +2,10 @@ import { MAX_SEARCH_CHARACTERS } from '@footlight/protocol/bounds';
 import { Button, TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { keepPreviousData, type QueryKey, useInfiniteQuery } from '@tanstack/react-query';
-import { useEffect, useMemo, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { clock } from '../../../clock.ts';
 import { plural, t } from '../../../i18n/translate.ts';
 import styles from '../admin-pages.module.css';
-import { type Column, sorted } from './list-table.tsx';
-import { type SortKeys, sortRows } from './table-sort.ts';
 
 /**
  * Debounce of a search. It is longer than the pause between two keys while typing (about 200 ms), so a word causes one
@@ -46,18 +44,16 @@ export function usePages<Item, Cursor extends string | number>(
 const SORTED_PAGES = 10;
 
 /**
- * A paged list that the page sorts itself, because the service does not support the order. So its further pages are
- * loaded, too.
- * @param order.sort as in `sortRows`; undefined: the order of the service, one page at a time
+ * A paged list that its table sorts, because the service does not support the order. So its further pages are loaded,
+ * too, while an order is chosen.
  * @returns as usePages; `sortedOf` is the number of sorted rows if the list has more rows, otherwise null
  */
 export function useSortedPages<Item, Cursor extends string | number>(
   key: QueryKey,
   load: (cursor: Cursor | undefined, signal: AbortSignal) => Promise<Page<Item, Cursor>>,
-  order: { sort: string | undefined; keys?: SortKeys<Item>; columns?: readonly Column<Item>[] },
+  sort: string | undefined,
   options: { refetchMs?: number } = {},
 ) {
-  const { sort, keys, columns } = order;
   const { query, items } = usePages(key, load, options);
   const { hasNextPage, isFetching, fetchNextPage } = query;
   const isSorted = sort !== undefined && sort !== '';
@@ -65,18 +61,7 @@ export function useSortedPages<Item, Cursor extends string | number>(
   useEffect(() => {
     if (isSorted && hasNextPage && !isFetching && loaded < SORTED_PAGES) void fetchNextPage();
   }, [isSorted, hasNextPage, isFetching, loaded, fetchNextPage]);
-  const rows = query.data?.pages;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the items are those of the pages
-  const ordered = useMemo(
-    () =>
-      items === undefined
-        ? undefined
-        : columns
-          ? sorted(items, sort, columns)
-          : sortRows(items, sort, keys ?? {}),
-    [rows, sort, keys, columns],
-  );
-  return { query, items: ordered, sortedOf: isSorted && hasNextPage ? (items?.length ?? 0) : null };
+  return { query, items, sortedOf: isSorted && hasNextPage ? (items?.length ?? 0) : null };
 }
 
 /** Fetches the next page of a list, if there is one. @param props.sortedOf as returned by useSortedPages */

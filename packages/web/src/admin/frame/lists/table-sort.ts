@@ -1,25 +1,8 @@
 /** A row's value in a column; null is last in both directions. */
 export type SortValue = string | number | null;
 
-/** Values of a row by sort key. */
-export type SortKeys<Row> = Readonly<Record<string, (row: Row) => SortValue>>;
-
 /** Sorts text as people do: "gpu-2" before "gpu-10". */
 const collator = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
-
-/**
- * Sorts rows by the order in a URL. Pure.
- * @param sort a key, with "-" in front for descending order; undefined or an unknown key: the rows keep their order
- */
-export function sortRows<Row>(
-  rows: readonly Row[],
-  sort: string | undefined,
-  keys: SortKeys<Row>,
-): readonly Row[] {
-  const { key, reverse } = readSort(sort);
-  if (!Object.hasOwn(keys, key)) return rows;
-  return sortedBy(rows, keys[key]!, reverse);
-}
 
 /** Sorts rows by a value; null is last in both directions. Pure. */
 export function sortedBy<Row>(
