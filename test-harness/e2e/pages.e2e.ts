@@ -269,6 +269,44 @@ describe('every page', () => {
     },
   );
 
+  test.runIf(!isGate)('every page of an administrator fits a phone in German', async () => {
+    await page.setViewportSize(PHONE);
+    await page.evaluate(() => localStorage.setItem('footlight.language', 'de'));
+    for (const url of [
+      '/admin',
+      '/admin/setup',
+      '/admin/hosts',
+      `/admin/hosts/${hostId}`,
+      '/admin/sessions',
+      `/admin/sessions/${endedSession}`,
+      '/admin/placement',
+      '/admin/apps',
+      `/admin/apps/${appId}`,
+      '/admin/presets/new',
+      '/admin/profiles',
+      '/admin/users',
+      `/admin/users/${userId}`,
+      '/admin/images',
+      '/admin/images/paint',
+      '/admin/homes',
+      '/admin/discovery',
+      '/admin/jobs',
+      '/admin/jobs/home.gc',
+      '/admin/invites',
+      '/admin/activity',
+      '/admin/settings',
+      '/admin/about',
+    ]) {
+      await page.goto(`${stack.httpsUrl}${url}`);
+      await page.getByRole('heading', { level: 1 }).first().waitFor();
+      await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
+      expect(await overflow(page), url).toBeLessThanOrEqual(0);
+    }
+    expect(await page.evaluate(() => document.documentElement.lang)).toBe('de');
+    await page.evaluate(() => localStorage.removeItem('footlight.language'));
+    expect(uncaught).toEqual([]);
+  });
+
   test('texts from a host and its homes are shown as text in every place', async () => {
     await page.goto(`${stack.httpsUrl}/admin/hosts/${mallory.hostId}`);
     const told = (part: string) =>
