@@ -237,6 +237,12 @@ describe('every page', () => {
       const load = async () => {
         await page.goto(`${stack.httpsUrl}${url()}`);
         await page.getByRole('heading', { level: 1 }).first().waitFor();
+        // On a phone, the sections of some pages are folded.
+        if (page.viewportSize()?.width === PHONE.width) {
+          await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
+          const folds = page.locator('main h2 button[aria-expanded="false"]');
+          while ((await folds.count()) > 0) await folds.first().click();
+        }
         // Texts from other people must be loaded, because a later check tests that they are shown as text.
         if (shown !== undefined) await page.getByText(shown).first().waitFor({ state: 'attached' });
       };
@@ -304,6 +310,7 @@ describe('every page', () => {
     }
     expect(await page.evaluate(() => document.documentElement.lang)).toBe('de');
     await page.evaluate(() => localStorage.removeItem('footlight.language'));
+    await page.setViewportSize(DESK);
     expect(uncaught).toEqual([]);
   });
 

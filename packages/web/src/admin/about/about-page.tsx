@@ -70,9 +70,16 @@ export function AboutPage() {
           ),
         })}
       />
-      <Section title={t('Agents')} busy={hosts.isPending}>
+      {hosts.isPending ? <Skeleton height={640} radius={14} /> : <Parts hosts={hosts} />}
+    </>
+  );
+}
+
+function Parts({ hosts }: { hosts: ReturnType<typeof useHosts> }) {
+  return (
+    <>
+      <Section title={t('Agents')}>
         {hosts.isError && <Problem error={hosts.error} retry={() => void hosts.refetch()} />}
-        {hosts.isPending && <Skeleton height={84} radius={14} />}
         {hosts.data?.items.length === 0 && <p className={styles.dim}>{t('No host has enrolled.')}</p>}
         {(hosts.data?.items.length ?? 0) > 0 && (
           <ListTable
