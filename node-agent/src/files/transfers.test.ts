@@ -196,6 +196,149 @@ describe('a file that is fetched', () => {
   });
 });
 
+describe('another name', () => {
+  const rename = (path: string, name: string) => ask({ type: 'rename', id: 1, path, name });
+
+  test('is given to a file and to a folder with its content', () => {
+    mkdirSync(join(home, 'Saves'));
+    writeFileSync(join(home, 'Saves', 'a'), 'first');
+    rename('Saves/a', 'b ü');
+    rename('Saves', 'Old saves');
+    expect(answers).toEqual(Array(2).fill({ type: 'done', id: 1 }));
+    expect(readdirSync(home)).toEqual(['Old saves']);
+    expect(read('Old saves', 'b ü')).toBe('first');
+  });
+
+  test.each(['file', 'folder', 'empty folder', 'link', 'itself'])(
+    'that is taken (%s) is refused',
+    (taken) => {
+      for (const folder of ['folder', 'empty folder']) mkdirSync(join(home, folder));
+      for (const file of ['file', 'folder/in', 'itself']) writeFileSync(join(home, file), file);
+      symlinkSync('nowhere', join(home, 'link'));
+      mkdirSync(join(home, 'other folder'));
+      const before = readdirSync(home);
+      for (const path of ['itself', 'other folder']) {
+        rename(path, taken);
+        expect(last()).toEqual({ type: 'failed', id: 1, code: 'exists' });
+      }
+      expect(readdirSync(home)).toEqual(before);
+      expect([read('file'), read('itself'), read('folder', 'in')]).toEqual(['file', 'itself', 'folder/in']);
+      expect(lstatSync(join(home, 'link')).isSymbolicLink()).toBe(true);
+    },
+  );
+
+  test('is not given to a file that is gone, nor taken by it', () => {
+    rename('gone', 'new');
+    expect(last()).toEqual({ type: 'failed', id: 1, code: 'not_found' });
+    expect(readdirSync(home)).toEqual([]);
+  });
+
+  test('is free again if an app moves the file at the last moment', () => {
+    writeFileSync(join(home, 'a'), '');
+    mkdirSync(join(home, 'folder'));
+    const renaming = vi.spyOn(fs, 'renameSync').mockImplementation(() => {
+      throw Object.assign(new Error('gone'), { code: 'ENOENT' });
+    });
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      renaming.mockRestore();
+      syncBuiltinESMExports();
+    });
+    for (const path of ['a', 'folder']) {
+      rename(path, 'new');
+      expect(last()).toEqual({ type: 'failed', id: 1, code: 'not_found' });
+    }
+    expect(readdirSync(home).sort()).toEqual(['a', 'folder']);
+  });
+
+  test.each([
+    [''],
+    ['.'],
+    ['..'],
+    ['../outside/new'],
+    ['/new'],
+    ['folder/new'],
+    ['a\nb'],
+    ['a\u0000b'],
+    ['a\u202eb'],
+    // The next listing would remove a file of this name.
+    ['.footlight-0123456789abcdef.part'],
+  ])('is refused if it is %j', (name) => {
+    writeFileSync(join(home, 'a'), 'mine');
+    mkdirSync(join(home, 'folder'));
+    rename('a', name);
+    rename('folder', name);
+    expect(answers).toEqual(Array(2).fill({ type: 'failed', id: 1, code: 'not_allowed' }));
+    expect(readdirSync(home).sort()).toEqual(['a', 'folder']);
+    expect(readdirSync(outside)).toEqual(['secret']);
+  });
+
+  test('is not given to an unfinished file, nor to the home itself', () => {
+    ask({ type: 'put', id: 2, path: 'a', size: 3 });
+    rename(parts()[0] ?? '', 'stolen');
+    expect(last()).toEqual({ type: 'failed', id: 1, code: 'not_allowed' });
+    rename('', 'stolen');
+    expect(last()).toEqual({ type: 'failed', id: 1, code: 'not_allowed' });
+    transfers.binary(encodeChunk(2, Buffer.from('abc')));
+    expect(readdirSync(home)).toEqual(['a']);
+  });
+
+  test('that would make the path too long for every request is refused', () => {
+    const deep = Array(4).fill('d'.repeat(250)).join('/');
+    mkdirSync(join(home, deep), { recursive: true });
+    writeFileSync(join(home, deep, 'a'), '');
+    rename(`${deep}/a`, 'b'.repeat(50));
+    expect(last()).toMatchObject({ code: 'not_allowed' });
+    expect(readdirSync(join(home, deep))).toEqual(['a']);
+  });
+});
+
+describe('a new folder', () => {
+  const mkdir = (path: string) => ask({ type: 'mkdir', id: 1, path });
+
+  test('is made in an existing folder', () => {
+    mkdir('Saves');
+    mkdir('Saves/old');
+    expect(answers).toEqual(Array(2).fill({ type: 'done', id: 1 }));
+    expect(statSync(join(home, 'Saves', 'old')).mode & 0o777).toBe(0o755);
+    mkdir('missing/new');
+    expect(last()).toMatchObject({ code: 'not_found' });
+    expect(readdirSync(home)).toEqual(['Saves']);
+  });
+
+  test('replaces nothing, and follows no link', () => {
+    writeFileSync(join(home, 'file'), 'mine');
+    mkdirSync(join(home, 'folder'));
+    symlinkSync(join(outside, 'new'), join(home, 'link'));
+    for (const taken of ['file', 'folder', 'link']) {
+      mkdir(taken);
+      expect(last(), taken).toEqual({ type: 'failed', id: 1, code: 'exists' });
+    }
+    mkdir('file/new');
+    expect(last()).toMatchObject({ code: 'not_found' });
+    expect(read('file')).toBe('mine');
+    expect(readdirSync(outside)).toEqual(['secret']);
+  });
+
+  test.each([[''], ['.footlight-0123456789abcdef.part'], [`${'d/'.repeat(64)}f`]])(
+    'is refused at %j, where no viewer could use it',
+    (path) => {
+      mkdirSync(join(home, 'd/'.repeat(64)), { recursive: true });
+      mkdir(path);
+      expect(last()).toMatchObject({ code: 'not_allowed' });
+      expect(readdirSync(home)).toEqual(['d']);
+      expect(readdirSync(join(home, 'd/'.repeat(64)))).toEqual([]);
+    },
+  );
+
+  test('is refused if too little space is left', () => {
+    freeBytes = 999_999;
+    mkdir('Saves');
+    expect(last()).toEqual({ type: 'failed', id: 1, code: 'no_space' });
+    expect(readdirSync(home)).toEqual([]);
+  });
+});
+
 describe('a hostile viewer', () => {
   test.each([
     ['..'],
@@ -211,8 +354,9 @@ describe('a hostile viewer', () => {
     [`${'x'.repeat(256)}`],
     [`${'d/'.repeat(500)}f`],
   ])('gets nothing for the path %j, and writes nothing', (path) => {
-    for (const type of ['get', 'put', 'list', 'delete']) ask({ type, id: 9, path, size: 3 });
-    expect(answers).toHaveLength(4);
+    for (const type of ['get', 'put', 'list', 'delete', 'rename', 'mkdir'])
+      ask({ type, id: 9, path, size: 3, name: 'new' });
+    expect(answers).toHaveLength(6);
     for (const answer of answers) expect(answer).toMatchObject({ type: 'failed', code: 'not_allowed' });
     expect(readdirSync(dir).sort()).toEqual(['home', 'outside']);
     expect(readdirSync(home)).toEqual([]);
@@ -245,13 +389,14 @@ describe('a hostile app', () => {
     ['a pipe, whose opening would wait', (path) => execFileSync('mkfifo', [path])],
   ];
   test.each(planted)(
-    'that plants %s: it is neither read, nor written through, nor deleted',
+    'that plants %s: it is neither read, nor written through, nor deleted, nor renamed',
     (_what, plant) => {
       plant(join(home, 'planted'));
       get(1, 'planted');
       ask({ type: 'delete', id: 2, path: 'planted' });
+      ask({ type: 'rename', id: 2, path: 'planted', name: 'mine' });
       for (const answer of answers) expect(answer).toMatchObject({ type: 'failed', code: 'not_allowed' });
-      expect(answers).toHaveLength(2);
+      expect(answers).toHaveLength(3);
       // A new file must get another name in the same folder, because the name is taken.
       put(3, 'planted', 'mine');
       expect(last()).toEqual({ type: 'done', id: 3, path: 'planted (2)' });
@@ -272,8 +417,10 @@ describe('a hostile app', () => {
     put(2, 'Uploads/new', 'abc');
     ask({ type: 'list', id: 3, path: 'Uploads' });
     ask({ type: 'delete', id: 4, path: 'Uploads/secret' });
+    ask({ type: 'rename', id: 5, path: 'Uploads/secret', name: 'mine' });
+    ask({ type: 'mkdir', id: 6, path: 'Uploads/new' });
     expect(answers.map((answer) => answer.type === 'failed' && answer.code)).toEqual(
-      Array(4).fill('not_allowed'),
+      Array(6).fill('not_allowed'),
     );
     expect(readdirSync(outside)).toEqual(['secret']);
   });

@@ -92,7 +92,7 @@ export class FileTransfers {
   }
 
   #begin(message: ViewerFiles): void {
-    const { files, maxBytes, floorBytes } = this.#options;
+    const { files, maxBytes } = this.#options;
     const { id } = message;
     if (message.type === 'cancel') {
       this.#end(id);
@@ -104,6 +104,18 @@ export class FileTransfers {
     }
     if (message.type === 'delete') {
       files.delete(message.path);
+      this.#answer({ type: 'done', id });
+      return;
+    }
+    if (message.type === 'rename') {
+      files.rename(message.path, message.name);
+      this.#answer({ type: 'done', id });
+      return;
+    }
+    if (message.type === 'mkdir') {
+      // A folder takes a block of the disk, and a viewer could make many.
+      this.#requireSpace(0);
+      files.makeFolder(message.path);
       this.#answer({ type: 'done', id });
       return;
     }
@@ -119,15 +131,21 @@ export class FileTransfers {
       return;
     }
     if (message.size > maxBytes) throw new FileRefusal('too_large');
-    const promised = [...this.#running.values()].reduce(
-      (sum, each) => sum + (each.kind === 'put' ? each.left : 0),
-      0,
-    );
-    if (files.freeBytes() - promised - message.size < floorBytes) throw new FileRefusal('no_space');
+    this.#requireSpace(message.size);
     const file = files.create(message.path);
     this.#running.set(id, { kind: 'put', file, left: message.size });
     this.#answer({ type: 'ready', id });
     if (message.size === 0) this.#keep(id, file);
+  }
+
+  /** Refuses a request that would leave too little space after the running transfers. */
+  #requireSpace(bytes: number): void {
+    const { files, floorBytes } = this.#options;
+    const promised = [...this.#running.values()].reduce(
+      (sum, each) => sum + (each.kind === 'put' ? each.left : 0),
+      0,
+    );
+    if (files.freeBytes() - promised - bytes < floorBytes) throw new FileRefusal('no_space');
   }
 
   #keep(id: number, file: NewFile): void {
@@ -176,6 +194,7 @@ function writeAll(fd: number, data: Uint8Array): void {
 const FAILURES: Readonly<Record<string, FileFailure>> = {
   ENOENT: 'not_found',
   ENOTDIR: 'not_found',
+  EEXIST: 'exists',
   EACCES: 'not_allowed',
   EPERM: 'not_allowed',
   ELOOP: 'not_allowed',

@@ -411,6 +411,7 @@ export class BrowserStreamClient implements StreamClient {
         : {
             channel: known,
             maxFileMb: maxFileMb ?? 0,
+            canRename: this.#control.canRename,
             followQueue: (follower) => this.#followQueue(follower),
           },
     );

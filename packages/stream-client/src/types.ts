@@ -234,6 +234,8 @@ export interface FilesLink {
   channel: RTCDataChannel;
   /** size of the largest file that the host accepts, MiB */
   maxFileMb: number;
+  /** the host can rename files and make folders */
+  canRename: boolean;
   /**
    * Reports the queueing delay of the path to the host, in ms, eight times a second. The page needs it, because input
    * waits in the same queue.

@@ -19,6 +19,7 @@ import { CHANNELS } from './channels.ts';
 
 /** Version of the input protocol that this code supports. */
 export const INPUT_PROTOCOL = 1;
+/** file_names: the messages `rename` and `mkdir` of the channel `files`, which older hosts do not answer. */
 export const CONTROL_FEATURES = [
   'cursor',
   'clipboard',
@@ -27,6 +28,7 @@ export const CONTROL_FEATURES = [
   'keyboard_layout',
   'windows',
   'files',
+  'file_names',
 ] as const;
 /** Longest clipboard text. With all its escapes, it fits into one message of the control channel. */
 export const MAX_CLIPBOARD_BYTES = 65_536;

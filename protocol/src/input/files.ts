@@ -25,6 +25,10 @@ const listSchema = z.object({ type: z.literal('list'), id, path });
 const putSchema = z.object({ type: z.literal('put'), id, path, size: count });
 const getSchema = z.object({ type: z.literal('get'), id, path });
 const deleteSchema = z.object({ type: z.literal('delete'), id, path });
+/** Gives the file or folder at the path another name in the same folder. Only for hosts with `file_names`. */
+const renameSchema = z.object({ type: z.literal('rename'), id, path, name: text(MAX_NAME_BYTES) });
+/** Makes an empty folder at the path; the folder around it must exist. Only for hosts with `file_names`. */
+const mkdirSchema = z.object({ type: z.literal('mkdir'), id, path });
 const cancelSchema = z.object({ type: z.literal('cancel'), id });
 
 export const FILE_FAILURES = [
@@ -62,6 +66,8 @@ const viewerFiles = z.discriminatedUnion('type', [
   putSchema,
   getSchema,
   deleteSchema,
+  renameSchema,
+  mkdirSchema,
   cancelSchema,
 ]);
 const agentFiles = z.discriminatedUnion('type', [

@@ -260,14 +260,16 @@ describe.runIf(process.getuid?.() === 0)('a hostile viewer and a hostile app at 
     'pipe/x',
     'device/x',
     'note.txt/x',
-  ])('%j cannot be read, listed, written or deleted', async (name) => {
+  ])('%j cannot be read, listed, written, deleted or renamed', async (name) => {
     const before = lstatSync(home).mtimeMs;
-    const [got, listed, deleted] = await ask(
+    const refused = await ask(
       { type: 'get', path: name },
       { type: 'list', path: name },
       { type: 'delete', path: name },
+      { type: 'rename', path: name, name: 'renamed' },
+      { type: 'mkdir', path: name },
     );
-    for (const answer of [got, listed, deleted]) expect(answer, name).toMatchObject({ type: 'failed' });
+    for (const answer of refused) expect(answer, name).toMatchObject({ type: 'failed' });
     expect(lstatSync(home).mtimeMs).toBe(before);
     // The agent treats a link as an existing file, so it may store the upload under the name with a number added. All
     // other names must be refused.

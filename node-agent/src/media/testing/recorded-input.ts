@@ -34,6 +34,8 @@ export class RecordedInput {
   dropped = 0;
   /** Result that send() returns for each message to a viewer. */
   outcome: SendResult = 'sent';
+  /** Largest file of the viewers' file transfers, MiB; null: no file transfers. */
+  maxFileMb: number | null = null;
   readonly display: XInput;
   input: SessionInput;
   readonly #gamepads: Gamepads;
@@ -85,7 +87,7 @@ export class RecordedInput {
       stream: testStream(SIZE),
       clock: this.clock,
       input: this.input,
-      maxFileMb: null,
+      maxFileMb: this.maxFileMb,
       send: (channel, data) => {
         if (this.outcome === 'sent') sent.push({ channel, data });
         return this.outcome;

@@ -108,6 +108,14 @@ describe('gamepads of a viewer', () => {
   });
 });
 
+test('a host with file transfers offers new names for files in its greeting', () => {
+  world.maxFileMb = 64;
+  const { sent } = world.connect();
+  const [hello] = toldOf(sent, 'hello');
+  expect(hello?.features.slice(-2)).toEqual(['files', 'file_names']);
+  expect(hello?.max_file_mb).toBe(64);
+});
+
 describe('fingers of a viewer', () => {
   const finger = (action: 'down' | 'move', contact: number, x: number) =>
     Buffer.from(encodeTouch({ ...stamp(1), action, contact, x, y: 0, pressure: 0 }));

@@ -125,7 +125,7 @@ export class ViewerChannels {
       protocol: INPUT_PROTOCOL,
       features: [
         ...['cursor', 'clipboard', ...(hasPads ? ['rumble'] : []), 'frame_timing'],
-        ...['keyboard_layout', 'windows', ...(maxFileMb === null ? [] : ['files'])],
+        ...['keyboard_layout', 'windows', ...(maxFileMb === null ? [] : ['files', 'file_names'])],
       ],
       pc_id: pcId,
       width: stream.width,

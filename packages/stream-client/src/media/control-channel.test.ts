@@ -75,6 +75,19 @@ describe('pings', () => {
   });
 });
 
+test('files are renamed only on a host that offers it', () => {
+  const { peer } = connect('open');
+  const hello = (features: string[]) => ({ type: 'hello', features, max_file_mb: 1 }) as AgentHello;
+  expect(channel.canRename).toBe(false);
+  channel.greeted(hello(['files']));
+  expect([channel.maxFileMb, channel.canRename]).toEqual([1, false]);
+  channel.greeted(hello(['files', 'file_names']));
+  expect(channel.canRename).toBe(true);
+  // The next host may be an older one.
+  channel.attach(peer);
+  expect(channel.canRename).toBe(false);
+});
+
 describe('the keyboard layout', () => {
   const de = { layout: 'de', variant: null };
   const hello = (features: string[]) => ({ type: 'hello', features }) as unknown as AgentHello;

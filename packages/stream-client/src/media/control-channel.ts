@@ -85,6 +85,11 @@ export class ControlChannel {
     return this.#maxFileMb;
   }
 
+  /** Whether the host can rename files and make folders. */
+  get canRename(): boolean {
+    return this.#features.includes('file_names');
+  }
+
   /** Sets the layout of the session's keyboard, on this connection and on later ones. */
   setLayout(layout: KeyboardLayout): void {
     this.#layout = layout;

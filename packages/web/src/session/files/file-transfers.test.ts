@@ -24,7 +24,7 @@ function open() {
   const saved: Blob[] = [];
   let shown: readonly TransferView[] = [];
   const files = new FileTransfers(
-    { channel, maxFileMb: 1, followQueue: () => () => {} },
+    { channel, maxFileMb: 1, canRename: true, followQueue: () => () => {} },
     (transfers) => {
       shown = transfers;
     },
