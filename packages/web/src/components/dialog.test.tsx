@@ -4,6 +4,7 @@ import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, expect, test, vi } from 'vitest';
 import { ApiFailure } from '../api/client.ts';
 import { ConfirmDialog } from './confirm-dialog.tsx';
+import { Dialog } from './dialog.tsx';
 
 afterEach(cleanup);
 
@@ -47,6 +48,31 @@ test('Escape closes it, and a closed dialog is not in the document', () => {
   cleanup();
   show({ opened: false });
   expect(screen.queryByRole('dialog')).toBeNull();
+});
+
+test.each([
+  ['is hidden', false],
+  ['leaves the page', null],
+])('the button that opened it has the focus again after it %s', (_how, opened) => {
+  const page = (open: boolean | null) => (
+    <MantineProvider>
+      <button type="button">Drain</button>
+      {open !== null && (
+        <Dialog opened={open} title="Drain gpu-02?" onClose={vi.fn()}>
+          <button type="button" data-autofocus>
+            Cancel
+          </button>
+        </Dialog>
+      )}
+    </MantineProvider>
+  );
+  const { rerender } = render(page(opened));
+  const button = screen.getByRole('button', { name: 'Drain' });
+  button.focus();
+  rerender(page(true));
+  expect(document.activeElement).toBe(screen.getByRole('button', { name: 'Cancel' }));
+  rerender(page(opened));
+  expect(document.activeElement).toBe(button);
 });
 
 test('a refusal is shown inside, with its code to quote', () => {

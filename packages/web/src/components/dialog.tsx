@@ -15,9 +15,15 @@ export function Dialog(props: { opened: boolean; title: string; onClose: () => v
   useEffect(() => {
     const element = dialog.current;
     if (!opened || element === null) return;
+    const before = document.activeElement;
     element.showModal();
     element.querySelector<HTMLElement>('[data-autofocus]')?.focus();
-    return () => element.close();
+    return () => {
+      element.close();
+      // React has already removed the element, so the browser has not restored the focus.
+      if (before instanceof HTMLElement && document.activeElement === document.body)
+        before.focus({ preventScroll: true });
+    };
   }, [opened]);
   if (!opened) return null;
   return (
