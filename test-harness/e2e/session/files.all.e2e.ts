@@ -13,6 +13,7 @@ import os from 'node:os';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { accessibilityProblems } from '../../src/browser/accessibility.ts';
 import { type Browser, startBrowser } from '../../src/browser/chromium.ts';
 import { framesShown } from '../../src/browser/picture.ts';
 import { signIn } from '../../src/browser/sign-in.ts';
@@ -97,7 +98,7 @@ describe.runIf(process.getuid?.() === 0)('files of a session', () => {
   test('the app’s files are listed, with the size limit shown before anything is sent', async () => {
     const dialog = await openFiles();
     await dialog.getByText('note.txt').waitFor();
-    await dialog.getByText('the limit is 64 MB a file').waitFor();
+    await dialog.getByText('each can have at most 64 MB').waitFor();
     await page.screenshot({ path: path.join(images, 'session-files.png') });
     await page.keyboard.press('Escape');
   });
@@ -157,6 +158,43 @@ describe.runIf(process.getuid?.() === 0)('files of a session', () => {
       async () => !existsSync(path.join(home, 'Uploads', 'large.bin')) || null,
     );
     await page.keyboard.press('Escape');
+  });
+
+  test('a folder is made, a file gets another name, and two selected files are deleted', async () => {
+    const owner = statSync(path.join(home, 'note.txt')).uid;
+    const dialog = await openFiles();
+    const field = page.getByRole('textbox', { name: 'Name' });
+    await dialog.getByRole('button', { name: 'New folder' }).click();
+    await field.fill('Old saves');
+    await page.keyboard.press('Enter');
+    await dialog.getByRole('button', { name: 'Old saves', exact: true }).waitFor();
+    const made = statSync(path.join(home, 'Old saves'));
+    expect([made.isDirectory(), made.uid]).toEqual([true, owner]);
+
+    await dialog.getByRole('button', { name: 'Uploads', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Rename small ü.txt', exact: true }).click();
+    await field.fill('small ü (2).txt');
+    await page.keyboard.press('Enter');
+    await page.getByText('This name is taken in this folder.').waitFor();
+    expect(readFileSync(path.join(home, 'Uploads', 'small ü (2).txt'), 'utf8')).toBe('dropped');
+    await field.fill('letter.txt');
+    await page.keyboard.press('Enter');
+    await dialog.getByText('letter.txt').waitFor();
+    const inUploads = () => readdirSync(path.join(home, 'Uploads')).sort();
+    expect(inUploads()).toEqual(['letter.txt', 'small ü (2).txt']);
+    const sent = readFileSync(path.join(own, 'small ü.txt'));
+    expect(readFileSync(path.join(home, 'Uploads', 'letter.txt')).equals(sent)).toBe(true);
+
+    for (const name of inUploads()) await dialog.getByRole('checkbox', { name: `Select ${name}` }).check();
+    await page.screenshot({ path: path.join(images, 'session-files-selected.png') });
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Delete 2 items' }).click();
+    const question = page.getByRole('dialog', { name: 'Delete 2 items permanently?' });
+    await question.getByRole('button', { name: 'Delete 2 items' }).click();
+    await dialog.getByText('2 items were deleted.').waitFor();
+    expect(inUploads()).toEqual([]);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
   });
 
   test('an app with links and pipes gives no access outside its home', async () => {

@@ -86,9 +86,81 @@ test('a path that is too long for a host, which would not answer, is refused by 
   const deep = Array(5).fill('d'.repeat(250)).join('/');
   await expect(files.list(deep)).rejects.toThrow('The host does not allow that.');
   await expect(files.delete(deep)).rejects.toThrow('The host does not allow that.');
+  await expect(files.rename(deep, 'a')).rejects.toThrow('The host does not allow that.');
+  await expect(files.makeFolder(deep, 'a')).rejects.toThrow('The host does not allow that.');
   files.fetch(deep, 3);
   expect(view()).toMatchObject({ state: 'failed' });
   expect(asked).toEqual([]);
+});
+
+describe('names', () => {
+  test('are sent to the host, and its refusal is a message for the person', async () => {
+    const { files, asked, says } = open();
+    const renaming = files.rename('Saves/a', 'b');
+    says({ type: 'done', id: 1 });
+    await renaming;
+    const making = files.makeFolder('', 'Saves');
+    says({ type: 'failed', id: 2, code: 'exists' });
+    await expect(making).rejects.toThrow('This name is taken in this folder.');
+    const inside = files.makeFolder('Saves', 'old');
+    says({ type: 'failed', id: 3, code: 'not_found' });
+    await expect(inside).rejects.toThrow('It is not there any more.');
+    expect(asked).toEqual([
+      { type: 'rename', id: 1, path: 'Saves/a', name: 'b' },
+      { type: 'mkdir', id: 2, path: 'Saves' },
+      { type: 'mkdir', id: 3, path: 'Saves/old' },
+    ]);
+  });
+
+  test.each(['', '.', '..', 'a/b', 'a\nb', 'x'.repeat(256)])('%j is refused by the page', async (name) => {
+    const { files, asked } = open();
+    await expect(files.rename('a', name)).rejects.toThrow('This name cannot be used.');
+    await expect(files.makeFolder('', name)).rejects.toThrow('This name cannot be used.');
+    expect(asked).toEqual([]);
+  });
+});
+
+describe('several files', () => {
+  let back = () => {};
+  afterEach(() => back());
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+  test('are deleted one after the other, not faster than a host accepts, and failures are named', async () => {
+    const time = new ManualClock();
+    back = runIn(time);
+    const { files, asked, says } = open();
+    const deleting = files.deleteAll(['a', 'b', 'c']);
+    for (const id of [1, 2, 3]) {
+      await settled();
+      expect(asked).toHaveLength(id);
+      says(id === 2 ? { type: 'failed', id, code: 'not_found' } : { type: 'done', id });
+      await settled();
+      expect(asked).toHaveLength(id);
+      time.advance(10);
+    }
+    expect(await deleting).toEqual(new Map([['b', 'It is not there any more.']]));
+    expect(asked.map(({ type }) => type)).toEqual(['delete', 'delete', 'delete']);
+  });
+
+  test('are fetched two at a time, not faster than a host accepts', () => {
+    const time = new ManualClock();
+    back = runIn(time);
+    const { files, asked, saved, says } = open();
+    for (const name of ['a', 'b', 'c', 'd']) files.fetch(name, 0);
+    expect(asked).toHaveLength(1);
+    time.advance(10);
+    expect(asked).toHaveLength(2);
+    time.advance(1_000);
+    expect(asked).toHaveLength(2);
+    says({ type: 'ready', id: 1, size: 0 });
+    says({ type: 'done', id: 1 });
+    says({ type: 'ready', id: 2, size: 0 });
+    says({ type: 'done', id: 2 });
+    expect(asked).toHaveLength(3);
+    time.advance(10);
+    expect(asked).toHaveLength(4);
+    expect(saved).toHaveLength(2);
+  });
 });
 
 describe('a file that is sent', () => {

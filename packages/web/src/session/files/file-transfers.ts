@@ -1,4 +1,5 @@
 import { FilesPace } from '@footlight/platform/files-pace';
+import type { Timer } from '@footlight/platform/timer';
 import {
   type AgentFiles,
   decodeChunk,
@@ -38,6 +39,11 @@ const AT_ONCE = 2;
 /** Downloaded data is moved into a Blob in parts of this size, because a browser can store a Blob on disk. */
 const BLOB_PART_BYTES = 8 * 1024 * 1024;
 const MIB = 1024 * 1024;
+/**
+ * Shortest time between the requests for several files, in ms. A host closes the channel of a viewer that sends more
+ * than 200 messages a second.
+ */
+const REQUEST_GAP_MS = 10;
 
 export const FAILURE_LABELS: Readonly<Record<FileFailure, string>> = {
   not_found: msg('It is not there any more.'),
@@ -74,6 +80,10 @@ export class FileTransfers {
   /** Limits the rate of files, because input waits in the same network queue. */
   readonly #pace = new FilesPace();
   #sending = 0;
+  /** Time from which the next transfer may begin. */
+  #freeAtMs = 0;
+  /** Set while a transfer waits for that time. */
+  #timer: Timer | null = null;
   #unfollow: (() => void) | null = null;
   #drained: (() => void)[] = [];
 
@@ -112,6 +122,34 @@ export class FileTransfers {
     requirePath(path);
     const answer = await this.#ask({ type: 'delete', id: this.#id(), path });
     if (answer?.type !== 'done') throw new Error(labelOf(answer));
+  }
+
+  /**
+   * Deletes files and empty folders, one after the other.
+   * @returns those that could not be deleted, with the messages for the person
+   */
+  async deleteAll(paths: readonly string[]): Promise<Map<string, string>> {
+    const failed = new Map<string, string>();
+    for (const path of paths) {
+      await this.delete(path).catch((error: Error) => failed.set(path, error.message));
+      await new Promise<void>((resolve) => clock.setTimeout(resolve, REQUEST_GAP_MS));
+    }
+    return failed;
+  }
+
+  /** Gives a file or folder another name in its folder. @throws Error with a message for the person */
+  async rename(path: string, name: string): Promise<void> {
+    requireName(name);
+    requirePath(path);
+    await this.#name({ type: 'rename', id: this.#id(), path, name });
+  }
+
+  /** Makes an empty folder. @throws Error with a message for the person */
+  async makeFolder(parent: string, name: string): Promise<void> {
+    requireName(name);
+    const path = parent === '' ? name : `${parent}/${name}`;
+    requirePath(path);
+    await this.#name({ type: 'mkdir', id: this.#id(), path });
   }
 
   /** Uploads a file to the home's folder for uploads. */
@@ -198,6 +236,14 @@ export class FileTransfers {
     this.#lost();
   }
 
+  async #name(message: ViewerFiles): Promise<void> {
+    const answer = await this.#ask(message);
+    if (answer?.type === 'done') return;
+    // The general message is about a name of which there are many numbered copies.
+    if (answer?.type === 'failed' && answer.code === 'exists') throw new Error(t(TAKEN));
+    throw new Error(labelOf(answer));
+  }
+
   #add(view: TransferView, start: () => void): Job {
     const job: Job = { view, start, stopped: false };
     this.#jobs.set(view.id, job);
@@ -211,6 +257,15 @@ export class FileTransfers {
     for (const job of jobs) {
       if (free <= 0) break;
       if (job.view.state !== 'waiting') continue;
+      const nowMs = clock.monotonicMs();
+      if (nowMs < this.#freeAtMs) {
+        this.#timer ??= clock.setTimeout(() => {
+          this.#timer = null;
+          this.#next();
+        }, this.#freeAtMs - nowMs);
+        break;
+      }
+      this.#freeAtMs = nowMs + REQUEST_GAP_MS;
       free--;
       job.view.state = 'running';
       job.start();
@@ -305,6 +360,8 @@ export class FileTransfers {
   }
 
   #lost(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
     for (const job of this.#jobs.values()) {
       const { state } = job.view;
       if (state === 'waiting' || state === 'running')
@@ -347,6 +404,12 @@ function requirePath(path: string): void {
   if (fileNames(path) === null) throw new Error(t(FAILURE_LABELS.not_allowed));
 }
 
+/** Refuses a name that no host accepts. @throws Error with a message for the person */
+function requireName(name: string): void {
+  if (!isFileName(name)) throw new Error(t('This name cannot be used. Choose a shorter one without “/”.'));
+}
+
+const TAKEN = msg('This name is taken in this folder.');
 const LOST = msg('The connection was lost; the incomplete file was removed.');
 
 function labelOf(answer: AgentFiles | null): string {

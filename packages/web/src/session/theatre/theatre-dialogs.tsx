@@ -99,7 +99,12 @@ export function TheatreDialogs(props: {
           <WindowsDialog onClose={onClose} windows={stream.windows} onUse={(id) => client?.setWindow(id)} />
         )}
         {dialog === 'files' && files.files !== null && (
-          <FilesDialog onClose={onClose} files={files.files} maxFileMb={files.link?.maxFileMb ?? 0} />
+          <FilesDialog
+            onClose={onClose}
+            files={files.files}
+            maxFileMb={files.link?.maxFileMb ?? 0}
+            canRename={files.link?.canRename ?? false}
+          />
         )}
         {dialog === 'touch' && kit !== null && touch.choice !== null && (
           <kit.TouchDialog
