@@ -1,10 +1,12 @@
 import { request as httpRequest } from 'node:http';
+import { systemRandom } from '@footlight/platform';
 import type { ControlCommand, RecordingEvent } from '@footlight/protocol/agent';
 import type { Session } from '@footlight/protocol/rest';
 import type { FakeAgent } from '@footlight/test-harness';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../sessions/testing/world.ts';
 import { describeDatabases, UNKNOWN_ID } from '../testing/index.ts';
+import { MAX_OF_SESSION } from './freeze-rules.ts';
 
 type Recording = Extract<ControlCommand, { type: 'session_recording' }>;
 
@@ -215,6 +217,27 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     await world.offline(agent);
     expect(await code(admin, path(id))).toEqual([503, 'agent_not_connected']);
     expect(await list(id)).toEqual([]);
+  });
+
+  test('two requests at once do not keep more than a session may have', async () => {
+    const { id, host_id } = await running();
+    const nowMs = world.clock.nowMs();
+    await world.plane.platform.database.db
+      .insertInto('session_recordings')
+      .values(
+        Array.from({ length: MAX_OF_SESSION - 1 }, (_, n) => ({
+          id: systemRandom.uuid(),
+          session_id: id,
+          host_id: host_id ?? '',
+          state: 'ready' as const,
+          ...{ bytes: 1, duration_ms: 1, error: null },
+          created_at: nowMs - n,
+          expires_at: nowMs + 60_000,
+        })),
+      )
+      .execute();
+    const answers = await Promise.all([freeze(id), freeze(id), freeze(id)]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([202, 409, 409]);
   });
 
   test('a download passes the file through, as it is, and is written down', async () => {

@@ -17,6 +17,7 @@ import {
   insertRecording,
   isRecordingOfHost,
   listRecordings,
+  lockRecordable,
   type RecordableSession,
   settleRecording,
 } from './store.ts';
@@ -104,33 +105,38 @@ export function createRecordings(platform: Platform, { agents }: { agents: Agent
   }
 
   /** @throws ApiError */
-  async function order(
-    session: RecordableSession,
-    actorUserId: string | null,
-  ): Promise<SessionRecordingsTable> {
+  async function order(sessionId: string, actorUserId: string | null): Promise<SessionRecordingsTable> {
+    // Stores the row before the command is sent, because the result may arrive immediately.
+    const row = await database.transaction((tx) => addPending(tx, sessionId));
+    const result = await agents.command(row.host_id, {
+      type: 'session_recording',
+      ...{ session_id: sessionId, recording_id: row.id, op: 'freeze' },
+    });
+    if (!mayHaveBegun(result)) await deletePending(db, row.id);
+    const refusalOfIt = refusalOfHost(result);
+    if (refusalOfIt !== null) throw refused(refusalOfIt);
+    await activity.record(actorUserId, 'session.recording.freeze', sessionId, { recording_id: row.id });
+    return row;
+  }
+
+  /** @throws ApiError with the first refusal */
+  async function addPending(tx: Tx, sessionId: string): Promise<SessionRecordingsTable> {
+    const session = await lockRecordable(tx, sessionId);
+    if (session === undefined) throw new ApiError('not_found', { message: NO_SESSION });
     const nowMs = clock.nowMs();
-    const existing = await listRecordings(db, session.id, nowMs);
+    const existing = await listRecordings(tx, sessionId, nowMs);
     const refusal = judgeFreeze(session, existing.length, nowMs);
     if (refusal !== null) throw refused(refusal);
     const row: SessionRecordingsTable = {
       id: random.uuid(),
-      session_id: session.id,
+      session_id: sessionId,
       host_id: session.host_id as string,
       state: 'pending',
       ...{ bytes: null, duration_ms: null, error: null },
       created_at: nowMs,
       expires_at: nowMs + RECORDING_KEPT_MS,
     };
-    // Store the row before the command is sent, because the result may arrive immediately.
-    await insertRecording(db, row);
-    const result = await agents.command(row.host_id, {
-      type: 'session_recording',
-      ...{ session_id: session.id, recording_id: row.id, op: 'freeze' },
-    });
-    if (!mayHaveBegun(result)) await deletePending(db, row.id);
-    const refusalOfIt = refusalOfHost(result);
-    if (refusalOfIt !== null) throw refused(refusalOfIt);
-    await activity.record(actorUserId, 'session.recording.freeze', session.id, { recording_id: row.id });
+    await insertRecording(tx, row);
     return row;
   }
 
@@ -164,7 +170,7 @@ export function createRecordings(platform: Platform, { agents }: { agents: Agent
     find,
 
     async freeze(sessionId, actorUserId) {
-      const row = await order(await requireSession(sessionId), actorUserId);
+      const row = await order(sessionId, actorUserId);
       return { recording_id: row.id, session_id: sessionId, accepted_at: instant(clock.nowMs()) };
     },
 
@@ -172,7 +178,7 @@ export function createRecordings(platform: Platform, { agents }: { agents: Agent
       try {
         const session = await findRecordable(db, sessionId);
         if (session === undefined || judgeFreeze(session, 0, clock.nowMs()) !== null) return;
-        if (takeAutomatic(session, cause)) await order(session, actorUserId);
+        if (takeAutomatic(session, cause)) await order(sessionId, actorUserId);
       } catch (error) {
         const level = error instanceof ApiError ? 'debug' : 'error';
         logger[level]({ session_id: sessionId, err: error }, 'recordings.freeze_failed');

@@ -20,6 +20,16 @@ export function findRecordable(db: Executor, id: string): Promise<RecordableSess
     .executeTakeFirst();
 }
 
+/** Locks a session, so that its recordings are counted and added by one request at a time. */
+export function lockRecordable(tx: Tx, id: string): Promise<RecordableSession | undefined> {
+  return tx
+    .selectFrom('sessions')
+    .select(['id', 'state', 'host_id', 'ended_at', 'stream_recording'])
+    .where('id', '=', id)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+}
+
 /** The recordings of a session that have not expired, newest first. */
 export function listRecordings(
   db: Executor,
