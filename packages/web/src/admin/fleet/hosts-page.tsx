@@ -19,7 +19,7 @@ import { megabytesLabel } from '../frame/quantity-labels.ts';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
 import { AddHost, EnrollmentTokens } from './enrollment-tokens.tsx';
 import { HostActions } from './host-actions.tsx';
-import { HostChip } from './states.tsx';
+import { HostChip, HostFaultChip } from './states.tsx';
 import { PAGE, REFRESH_MS } from './use-fleet.ts';
 
 const COLUMNS: readonly Column<Host>[] = [
@@ -33,7 +33,15 @@ const COLUMNS: readonly Column<Host>[] = [
       </Link>
     ),
   },
-  { head: msg('State'), sort: 'state', cell: (host) => <HostChip host={host} /> },
+  {
+    head: msg('State'),
+    sort: 'state',
+    cell: (host) => (
+      <>
+        <HostChip host={host} /> <HostFaultChip host={host} />
+      </>
+    ),
+  },
   {
     head: msg('Slots'),
     kind: 'number',

@@ -1,8 +1,9 @@
 // @vitest-environment happy-dom
 import { cleanup, screen } from '@testing-library/react';
 import { afterEach, expect, test } from 'vitest';
+import { host } from '../../../test/fixtures.ts';
 import { showPage } from '../../../test/show-page.tsx';
-import { CheckChip } from './states.tsx';
+import { CheckChip, HostFaultChip } from './states.tsx';
 
 afterEach(cleanup);
 
@@ -14,4 +15,28 @@ test.each([
 ])('a check with the status %s is shown as %s, whatever a host writes', async (status, label) => {
   showPage(<CheckChip status={status} />);
   expect(await screen.findByText(label)).toBeDefined();
+});
+
+const failed = (...ids: string[]) => ({
+  readiness: ids.map((id) => ({ id, status: 'fail', summary: '', remediation: [] })),
+});
+
+test.each([
+  [failed('input_devices'), '1 check failed', 'warning'],
+  [failed('input_devices', 'gpu'), '2 checks failed', 'danger'],
+  [{ capacity_detection: 'failed' }, 'No capacity', 'danger'],
+  [{ capacity_detection: 'unavailable' }, 'No capacity', 'warning'],
+] as const)('a host with %j is shown with "%s"', async (part, label, tone) => {
+  showPage(<HostFaultChip host={host(1, part)} />);
+  expect((await screen.findByText(label)).className).toContain(tone);
+});
+
+test('a host that passes its checks or is offline has no fault', async () => {
+  showPage(
+    <main>
+      <HostFaultChip host={host(1)} />
+      <HostFaultChip host={host(1, { status: 'offline', ...failed('gpu') })} />
+    </main>,
+  );
+  expect((await screen.findByRole('main')).textContent).toBe('');
 });

@@ -1,6 +1,7 @@
+import { ADVISORY_CHECKS } from '@footlight/protocol/readiness';
 import type { Host, Session } from '@footlight/protocol/rest';
 import { StateChip, type Tone } from '../../components/state-chip.tsx';
-import { msg, t } from '../../i18n/translate.ts';
+import { msg, plural, t } from '../../i18n/translate.ts';
 
 const HOST: Record<Host['status'], [Tone, string]> = {
   online: ['success', msg('Online')],
@@ -12,6 +13,23 @@ const HOST: Record<Host['status'], [Tone, string]> = {
 export function HostChip({ host }: { host: Pick<Host, 'status'> }) {
   const [tone, label] = HOST[host.status];
   return <StateChip tone={tone}>{t(label)}</StateChip>;
+}
+
+/** What a connected host lacks, as a chip: its capacity, or readiness checks that failed. */
+export function HostFaultChip({ host }: { host: Host }) {
+  // The last report of an offline host may be outdated.
+  if (host.status === 'offline') return null;
+  if (host.capacity_detection !== 'ok') {
+    const tone = host.capacity_detection === 'failed' ? 'danger' : 'warning';
+    return <StateChip tone={tone}>{t('No capacity')}</StateChip>;
+  }
+  const failed = (host.readiness ?? []).filter(({ status }) => status === 'fail');
+  if (failed.length === 0) return null;
+  return (
+    <StateChip tone={failed.every(({ id }) => ADVISORY_CHECKS.has(id)) ? 'warning' : 'danger'}>
+      {plural(failed.length, '{n} check failed', '{n} checks failed')}
+    </StateChip>
+  );
 }
 
 const SESSION: Record<Session['state'], [Tone, string]> = {
