@@ -42,7 +42,7 @@ export interface AdminFilter {
   hostId: string | undefined;
 }
 
-/** One page of all sessions, with the names of their users, apps and hosts. */
+/** One page of all sessions, with the names of their users, apps and hosts, and the status of the hosts. */
 export async function listAllSessions(
   db: Executor,
   { states, q, hostId }: AdminFilter,
@@ -72,7 +72,12 @@ export async function listAllSessions(
   if (ids.length === 0) return { rows: [], limit };
   const page = named
     .selectAll('sessions')
-    .select(['users.username as username', 'apps.name as app_name', 'hosts.node_name as host_name'])
+    .select([
+      'users.username as username',
+      'apps.name as app_name',
+      'hosts.node_name as host_name',
+      'hosts.status as host_status',
+    ])
     .where('sessions.id', 'in', ids);
   return { rows: await page.execute(), limit };
 }

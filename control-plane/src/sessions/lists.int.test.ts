@@ -61,6 +61,7 @@ describeDatabases('lists of sessions', (databases) => {
       username: 'alice',
       app_name: '100% Wild_Game',
       host_name: 'hosta',
+      host_status: 'online',
       latest_metrics: {},
     });
     const ids = async (query: string) => (await world.list(query)).map((item) => item.id);

@@ -5,6 +5,7 @@ import type { SessionMetrics } from '@footlight/protocol/agent';
 import type { AdminSession, Session } from '@footlight/protocol/rest';
 import type { Selectable } from 'kysely';
 import { bool, fromJson, instant, instantOrNull } from '../platform/database/codec.ts';
+import type { HostsTable } from '../platform/database/tables/fleet.ts';
 import type { SessionsTable } from '../platform/database/tables/sessions.ts';
 import type { SessionChange } from '../signaling/index.ts';
 import type { ViewerReport } from '../telemetry/index.ts';
@@ -91,11 +92,12 @@ export const observedRecord = (observed: Observed): NonNullable<SessionChange['o
   ...(observed.app_launch_state !== undefined && { app_launch_state: observed.app_launch_state }),
 });
 
-/** Names of the rows that a session refers to; null for deleted rows. */
+/** Names of the rows that a session refers to, and the host's status; null for deleted rows. */
 export interface AdminNames {
   username: string | null;
   app_name: string | null;
   host_name: string | null;
+  host_status: HostsTable['status'] | null;
 }
 
 export function adminSessionRecord(
@@ -114,6 +116,7 @@ export function adminSessionRecord(
     ...(row.username !== null && { username: row.username }),
     ...(row.app_name !== null && { app_name: row.app_name }),
     ...(row.host_name !== null && { host_name: row.host_name }),
+    ...(row.host_status !== null && { host_status: row.host_status }),
   };
 }
 

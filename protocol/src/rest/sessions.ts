@@ -12,6 +12,7 @@ import {
 import { HEALTH_STATES } from '../telemetry/metrics.ts';
 import { body, dateTime, idParams, madeId, page, pageQuery, searchText } from './atoms.ts';
 import { exampleIds } from './example-ids.ts';
+import { hostStatus } from './fleet/fleet.ts';
 import { launchFields } from './launch-request.ts';
 import { operation } from './operation.ts';
 
@@ -178,6 +179,7 @@ export const adminSession = session
     username: z.string().optional().describe('Name of the account; left out once the account is gone.'),
     app_name: z.string().optional().describe('Name of the app; left out once the app is gone.'),
     host_name: z.string().optional().describe('Name of the host; left out while there is none.'),
+    host_status: hostStatus.optional().describe('Status of the host; left out while there is none.'),
   })
   .meta({ id: 'AdminSession', description: 'A session as administrators list it.' });
 export type AdminSession = z.output<typeof adminSession>;
@@ -478,6 +480,7 @@ export const sessionOperations = {
             username: 'alice',
             app_name: 'SuperTux',
             host_name: 'node-1',
+            host_status: 'online',
           },
         ],
         next_cursor: null,

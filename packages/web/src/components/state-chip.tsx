@@ -19,11 +19,12 @@ const ICONS = {
   neutral: IconCircleDashed,
 };
 
-/** A state as a small chip with icon, colour and text. */
-export function StateChip({ tone, children }: { tone: Tone; children: ReactNode }) {
+/** A state as a small chip with icon, colour and text. @param props.title tooltip */
+export function StateChip(props: { tone: Tone; title?: string; children: ReactNode }) {
+  const { tone, title, children } = props;
   const Icon = ICONS[tone];
   return (
-    <span className={`${styles.chip} ${styles[tone]}`}>
+    <span className={`${styles.chip} ${styles[tone]}`} title={title}>
       <Icon size={14} aria-hidden="true" />
       {children}
     </span>

@@ -53,8 +53,11 @@ export function useDiagnosis(
 
 const parsed = (at: string | null): number | null => (at === null ? null : Date.parse(at));
 
-/** Names of the session's app, host and person; undefined while loading, null if the record was deleted. */
-export function useNames(session: Pick<Session, 'app_id' | 'user_id' | 'host_id'>) {
+/**
+ * Names of the session's app, host and person; undefined while loading, null if the record was deleted. The host's
+ * status is refreshed while the session is live.
+ */
+export function useNames(session: Pick<Session, 'app_id' | 'user_id' | 'host_id' | 'ended_at'>) {
   const hostId = session.host_id;
   const app = useQuery({
     queryKey: keys.app(session.app_id),
@@ -70,11 +73,13 @@ export function useNames(session: Pick<Session, 'app_id' | 'user_id' | 'host_id'
     queryKey: adminKeys.host(hostId ?? ''),
     queryFn: ({ signal }) => call('hosts.read', { params: { id: hostId ?? '' }, signal }),
     enabled: hostId !== null,
+    refetchInterval: session.ended_at === null ? REFRESH_MS : false,
     retry: false,
   });
   return {
     app: app.isError ? null : app.data?.app.name,
     user: user.isError ? null : user.data?.username,
     host: hostId === null || host.isError ? null : host.data?.node_name,
+    hostStatus: host.data?.status,
   };
 }

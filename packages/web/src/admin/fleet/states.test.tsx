@@ -3,7 +3,7 @@ import { cleanup, screen } from '@testing-library/react';
 import { afterEach, expect, test } from 'vitest';
 import { host } from '../../../test/fixtures.ts';
 import { showPage } from '../../../test/show-page.tsx';
-import { CheckChip, HostFaultChip } from './states.tsx';
+import { CheckChip, HostFaultChip, SessionChip } from './states.tsx';
 
 afterEach(cleanup);
 
@@ -39,4 +39,10 @@ test('a host that passes its checks or is offline has no fault', async () => {
     </main>,
   );
   expect((await screen.findByRole('main')).textContent).toBe('');
+});
+
+test('a running session on an offline host is a warning', async () => {
+  showPage(<SessionChip session={{ state: 'running' }} hostStatus="offline" />);
+  const chip = await screen.findByText('Running');
+  expect([chip.title, chip.className.includes('warning')]).toEqual(['Its host is offline', true]);
 });

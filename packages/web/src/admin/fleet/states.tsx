@@ -42,9 +42,22 @@ const SESSION: Record<Session['state'], [Tone, string]> = {
   failed: ['danger', msg('Failed')],
 };
 
-/** A session's state as a chip. */
-export function SessionChip({ session }: { session: Pick<Session, 'state'> }) {
+/**
+ * A session's state as a chip. A running session on an offline host is a warning.
+ * @param props.hostStatus undefined: not known, or the session has no host
+ */
+export function SessionChip(props: {
+  session: Pick<Session, 'state'>;
+  hostStatus: Host['status'] | undefined;
+}) {
+  const { session, hostStatus } = props;
   const [tone, label] = SESSION[session.state];
+  if (session.state === 'running' && hostStatus === 'offline')
+    return (
+      <StateChip tone="warning" title={t('Its host is offline')}>
+        {t(label)}
+      </StateChip>
+    );
   return <StateChip tone={tone}>{t(label)}</StateChip>;
 }
 

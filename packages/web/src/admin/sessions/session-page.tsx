@@ -81,7 +81,7 @@ function LoadedSession(props: {
     <Whole>
       <PageHead
         title={app ?? <Skeleton width={180} height={31} />}
-        lead={<SessionChip session={session} />}
+        lead={<SessionChip session={session} hostStatus={names.hostStatus} />}
         actions={
           <>
             {!isTerminal(session.state) && (

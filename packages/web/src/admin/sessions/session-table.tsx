@@ -26,7 +26,7 @@ export const SESSION_COLUMNS: readonly Column<AdminSession>[] = [
     head: msg('State'),
     sort: 'state',
     by: (session) => session.state,
-    cell: (session) => <SessionChip session={session} />,
+    cell: (session) => <SessionChip session={session} hostStatus={session.host_status} />,
   },
   {
     head: msg('User'),
