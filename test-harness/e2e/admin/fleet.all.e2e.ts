@@ -146,7 +146,7 @@ describe('an administrator', () => {
       });
       await now.filter({ hasText: `${Math.round(cpu_busy * 100)} %` }).waitFor({ timeout: LIVE_MS });
     }
-    for (const words of ['43 %', '12 GB of 16 GB', '18 / 0.6 Mbit/s'])
+    for (const words of ['43 %', '12 GB of 16 GB', '↑ 18 ↓ 0.6 Mbit/s'])
       await now.filter({ hasText: words }).waitFor();
     await page.getByRole('button', { name: '1 hour' }).click();
     await now.filter({ hasText: '86 %' }).waitFor();

@@ -68,7 +68,9 @@ function GpuCells({ host, gpus }: { host: Host; gpus: Gpu[] | undefined }) {
           <div className={styles.gpuName}>
             <b title={`${gpu.vendor} ${gpu.model}`}>{gpu.model}</b>
             <span className="tabular">
-              {gpu.slots_reserved}/{gpu.slots_total}
+              {plural(gpu.slots_total, '{taken}/{n} slot', '{taken}/{n} slots', {
+                taken: gpu.slots_reserved,
+              })}
             </span>
           </div>
           <Slots gpu={gpu} />

@@ -11,7 +11,7 @@ import { type Column, ListTable } from '../../frame/lists/list-table.tsx';
 import { Section } from '../../frame/page-head.tsx';
 import { SegmentedChoice } from '../../frame/segmented-choice.tsx';
 import styles from './load.module.css';
-import { LoadDrawing } from './load-drawing.tsx';
+import { ChartNow, LoadDrawing } from './load-drawing.tsx';
 import { type LoadChart, type LoadWindow, loadCharts, samplesIn, spanOf } from './load-model.ts';
 import { useHostLoad } from './use-host-load.ts';
 
@@ -57,7 +57,9 @@ export function HostLoadSection({ host }: { host: Host }) {
             {charts.map((chart) => (
               <li key={chart.key} className={styles.chart}>
                 <p className={styles.name}>{chart.label}</p>
-                <p className={styles.now}>{chart.now ?? t('not measured')}</p>
+                <p className={styles.now}>
+                  <ChartNow chart={chart} />
+                </p>
                 <LoadDrawing chart={chart} span={span} shown={shown} />
                 <p className={styles.top}>
                   {chart.lines.length > 1 && <Keys chart={chart} />}

@@ -1,3 +1,4 @@
+import { t } from '../../../i18n/translate.ts';
 import { type Line, pathOf, type Span } from '../../diagnosis/chart-model.ts';
 import styles from './load.module.css';
 import type { LoadChart, LoadWindow } from './load-model.ts';
@@ -27,5 +28,16 @@ export function LoadDrawing(props: { chart: LoadChart; span: Span; shown: LoadWi
         return <path key={label} className={styles.line} data-line={n % 4} d={path} />;
       })}
     </svg>
+  );
+}
+
+/** The newest values of a chart. */
+export function ChartNow({ chart: { now, spoken } }: { chart: LoadChart }) {
+  if (spoken === undefined) return now ?? t('not measured');
+  return (
+    <>
+      <span aria-hidden="true">{now}</span>
+      <span className="visually-hidden">{spoken}</span>
+    </>
   );
 }

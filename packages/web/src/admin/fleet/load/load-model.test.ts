@@ -20,7 +20,7 @@ test('the newest values are text, each with its total', () => {
     cpu: '50 %',
     gpu: '10 %',
     memory: '2.0 GB of 7.8 GB',
-    network: '24 / 0.3 Mbit/s',
+    network: '↑ 24 ↓ 0.3 Mbit/s',
     sessions: '2, 4 slots',
   });
 });

@@ -15,6 +15,8 @@ export interface LoadChart {
   label: string;
   /** The newest values; null: not measured. */
   now: string | null;
+  /** The same for screen readers, if `now` has signs that they do not read well. */
+  spoken?: string;
   lines: readonly LoadLine[];
   /** Upper end of the axis, which begins at 0, with its label. */
   top: number;
@@ -37,9 +39,14 @@ const lineOf = (label: string, samples: Samples, read: Read): LoadLine => ({
 });
 const newestOf = ({ points }: LoadLine): number | undefined => points.at(-1)?.v;
 const percentLabel = (share: number): string => `${Math.round(share * 100)} %`;
-/** One label for both lines: first the sent, then the received rate. */
-const bothLabel = (sent: number, received: number): string =>
-  `${megabits(sent)} / ${megabits(received)} Mbit/s`;
+/** The sent and the received rate, as shown and as read aloud. */
+const bothLabels = (sent: number, received: number) => ({
+  now: `↑ ${megabits(sent)} ↓ ${megabits(received)} Mbit/s`,
+  spoken: t('{sent} sent, {received} received', {
+    sent: megabitLabel(sent),
+    received: megabitLabel(received),
+  }),
+});
 const megabits = (kbps: number): string => (kbps / 1000).toFixed(kbps < 10_000 ? 1 : 0);
 const megabitLabel = (kbps: number): string => `${megabits(kbps)} Mbit/s`;
 
@@ -102,7 +109,7 @@ export function loadCharts(samples: Samples, memMb: number | null, slots: number
     {
       key: 'network',
       label: t('Network'),
-      now: both[0] === undefined || both[1] === undefined ? null : bothLabel(both[0], both[1]),
+      ...(both[0] === undefined || both[1] === undefined ? { now: null } : bothLabels(both[0], both[1])),
       lines: [sent, received],
       top: netTop,
       topLabel: sent.points.length + received.points.length === 0 ? '' : megabitLabel(netTop),

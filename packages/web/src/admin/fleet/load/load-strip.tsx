@@ -1,7 +1,7 @@
 import type { Host } from '@footlight/protocol/rest';
 import { t } from '../../../i18n/translate.ts';
 import styles from './load.module.css';
-import { LoadDrawing } from './load-drawing.tsx';
+import { ChartNow, LoadDrawing } from './load-drawing.tsx';
 import { loadCharts, samplesIn, spanOf } from './load-model.ts';
 import { useHostLoad } from './use-host-load.ts';
 
@@ -27,7 +27,7 @@ export function LoadStrip({ host }: { host: Host }) {
               <span className={styles.smallName}>{chart.label}</span>
               <LoadDrawing chart={chart} span={span} shown="minutes" />
               <span className={styles.smallNow}>
-                {samples.length === 0 ? '' : (chart.now ?? t('not measured'))}
+                {samples.length > 0 ? <ChartNow chart={chart} /> : load.isPending ? '' : t('no data')}
               </span>
             </li>
           )
