@@ -1,7 +1,9 @@
-import type { Certification, Concurrency } from '@footlight/protocol/rest';
+import type { Certification, Concurrency, Host } from '@footlight/protocol/rest';
 import { IconGauge } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import { useUser } from '../../api/auth-store.ts';
 import { call } from '../../api/client.ts';
+import { CopyLine } from '../../components/copy-line.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
@@ -83,8 +85,9 @@ export const useCertification = (id: string) =>
   });
 
 /** Measured load that a host's encoders can sustain, and the number of concurrent sessions. */
-export function HostCertification({ id }: { id: string }) {
-  const found = useCertification(id);
+export function HostCertification({ host }: { host: Pick<Host, 'id' | 'node_name'> }) {
+  const found = useCertification(host.id);
+  const email = useUser()?.email ?? 'EMAIL';
   if (found.isError)
     return (
       <Section title={t('Certification')}>
@@ -95,12 +98,17 @@ export function HostCertification({ id }: { id: string }) {
   return (
     <Section title={t('Certification')} busy={found.isPending}>
       {found.data !== undefined && rows.length === 0 && curves.length === 0 && (
-        <EmptyState icon={IconGauge} title={t('Not measured yet')}>
-          {rich(
-            'Run {command} while nothing else runs on this host; launches then avoid the qualities for which its encoder is too slow.',
-            { command: <code key="command">scripts/certify --host</code> },
-          )}
-        </EmptyState>
+        <>
+          <EmptyState icon={IconGauge} title={t('Not measured yet')}>
+            {t(
+              'Run this command in the folder of Footlight on the machine of the control plane, while nothing else runs on this host. Launches then avoid the qualities for which its encoder is too slow.',
+            )}
+          </EmptyState>
+          <CopyLine
+            value={`scripts/certify --host ${host.node_name} --email ${email}`}
+            label={t('command that measures the host')}
+          />
+        </>
       )}
       {rows.length > 0 && (
         <ListTable label={t('Verdicts')} columns={VERDICT_COLUMNS} rows={rows} rowKey={(row) => row.id} />

@@ -133,7 +133,7 @@ export function HostPage({ id }: { id: string }) {
               <LiveSessionLimit sessions={sessions} />
             </Section>
           )}
-          <HostCertification id={id} />
+          <HostCertification host={host.data} />
           <HostSettingsSection host={host.data} sessions={here ?? []} />
           <HostConsoleSection
             host={host.data}
