@@ -241,8 +241,8 @@ describe('an administrator', () => {
     await page.getByLabel('Show apps on a display that is plugged into this host').check();
     await press('Save 1 change');
     await shows('The display of far-away was saved');
-    await press('Restart');
-    await press('Restart far-away');
+    await press('Restart agent');
+    await press('Restart the agent of far-away');
     await shows('far-away restarts');
     await fake.drop();
     await fake.connect();

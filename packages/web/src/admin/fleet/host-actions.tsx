@@ -88,7 +88,7 @@ export function HostActions(props: { host: Host; sessions?: readonly AdminSessio
         )
       )}
       {!compact && host.status !== 'offline' && (
-        <Button onClick={() => setConfirming('restart')}>{t('Restart')}</Button>
+        <Button onClick={() => setConfirming('restart')}>{t('Restart agent')}</Button>
       )}
       {host.status === 'offline' && (
         <Button

@@ -96,12 +96,14 @@ export function HostPage({ id }: { id: string }) {
       <PageHead
         title={host.data.node_name}
         lead={
-          <>
-            <HostChip host={host.data} />{' '}
-            {rich('last heartbeat {time}', {
-              time: <RelativeTime key="time" at={host.data.last_heartbeat_at} />,
-            })}
-          </>
+          <span className={styles.chipLine}>
+            <HostChip host={host.data} />
+            <span>
+              {rich('last heartbeat {time}', {
+                time: <RelativeTime key="time" at={host.data.last_heartbeat_at} />,
+              })}
+            </span>
+          </span>
         }
         actions={<HostActions host={host.data} sessions={here ?? []} />}
         back={back}
@@ -217,13 +219,12 @@ function Machine({ host }: { host: Host }) {
         <dd className="tabular">{megabytesLabel(host.mem_mb)}</dd>
         {host.storage?.map((disk) => (
           <div key={disk.path} style={{ display: 'contents' }}>
-            <dt>{disk.label}</dt>
+            <dt title={disk.label}>{t('Disk {path}', { path: disk.path })}</dt>
             <dd className="tabular">
               {t('{free} of {total} free', {
                 free: megabytesLabel(disk.available_mb),
                 total: megabytesLabel(disk.total_mb),
-              })}{' '}
-              <span className={styles.mono}>{disk.path}</span>
+              })}
             </dd>
           </div>
         ))}

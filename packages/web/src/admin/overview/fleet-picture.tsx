@@ -36,7 +36,7 @@ export function FleetPicture({
       <ul className={styles.fleet}>
         {hosts.map((host) => (
           <li key={host.id} className={styles.hostRow} data-away={host.status === 'offline'}>
-            <div className={styles.hostName}>
+            <div className={styles.chipLine}>
               <Link to="/admin/hosts/$id" params={{ id: host.id }} className={styles.nameLink}>
                 {host.node_name}
               </Link>

@@ -118,7 +118,7 @@ export function loadCharts(samples: Samples, memMb: number | null, slots: number
       key: 'sessions',
       label: t('Sessions'),
       now: told(newestOf(sessions), (count) =>
-        slots === 0 ? `${count}` : plural(slots, '{count}, {n} slot', '{count}, {n} slots', { count }),
+        slots === 0 ? `${count}` : plural(slots, '{count} on {n} slot', '{count} on {n} slots', { count }),
       ),
       lines: [sessions],
       top: sessionTop,
