@@ -70,7 +70,7 @@ function Warnings({ warnings }: Pick<LaunchProfile, 'warnings'>) {
   );
 }
 
-/** Launch profiles, policy and rungs. */
+/** Policy, launch profiles and rungs. */
 export function ProfilesPage() {
   usePageTitle(t('Profiles'));
   const profiles = useLaunchProfiles();
@@ -102,6 +102,15 @@ export function ProfilesPage() {
         <Skeleton height={640} radius={14} />
       ) : (
         <>
+          <Section title={t('Which one applies')} busy={policy.isPending}>
+            {policy.isError && <Problem error={policy.error} retry={() => void policy.refetch()} />}
+            {(policy.data === undefined || items === undefined) && !policy.isError && !profiles.isError && (
+              <Skeleton height={160} radius={14} />
+            )}
+            {policy.data !== undefined && items !== undefined && (
+              <PolicyForm policy={policy.data} profiles={items} />
+            )}
+          </Section>
           <Section title={t('Launch profiles')} folds busy={profiles.isPending}>
             {profiles.isError && <Problem error={profiles.error} retry={() => void profiles.refetch()} />}
             {items?.length === 0 ? (
@@ -119,15 +128,6 @@ export function ProfilesPage() {
                 order={{ sort: search.sort, onSort: (sort) => setSearch({ sort: sort ?? '' }) }}
                 loadingRows={6}
               />
-            )}
-          </Section>
-          <Section title={t('Which one applies')} busy={policy.isPending}>
-            {policy.isError && <Problem error={policy.error} retry={() => void policy.refetch()} />}
-            {(policy.data === undefined || items === undefined) && !policy.isError && !profiles.isError && (
-              <Skeleton height={160} radius={14} />
-            )}
-            {policy.data !== undefined && items !== undefined && (
-              <PolicyForm policy={policy.data} profiles={items} />
             )}
           </Section>
           <Rungs />

@@ -1,7 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { rung } from '../../../test/fixtures.ts';
 import { changesOf } from '../frame/changes.ts';
-import { DISCLOSED_FIELDS, NEW_RUNG, rungOf, rungRules } from './rung-model.ts';
+import { DISCLOSED_FIELDS, largestFirst, NEW_RUNG, rungOf, rungRules } from './rung-model.ts';
+
+test('rungs are listed by size, frames and codec, the largest first', () => {
+  const listed = largestFirst([
+    rung('small', { width: 1280, height: 720, fps: 120 }),
+    rung('h264'),
+    rung('av1', { codec: 'av1' }),
+    rung('hevc', { codec: 'hevc' }),
+    rung('slow', { fps: 30, codec: 'av1' }),
+  ]);
+  expect(listed.map(({ id }) => id)).toEqual(['av1', 'hevc', 'h264', 'slow', 'small']);
+});
 
 describe('the rung form', () => {
   test('sends no unchanged values', () => {

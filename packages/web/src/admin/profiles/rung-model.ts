@@ -69,6 +69,18 @@ export const rungRules = {
   playout0_ms: numberRule(bounds.playout0_ms),
 };
 
+const BY_CODEC = { av1: 0, hevc: 1, h264: 2 };
+
+/** Rungs in the order of the list: the largest picture first, then the most frames, then the newest codec. Pure. */
+export function largestFirst<Rung extends Pick<StreamProfile, 'width' | 'height' | 'fps' | 'codec'>>(
+  rungs: readonly Rung[],
+): readonly Rung[] {
+  return rungs.toSorted(
+    (a, b) =>
+      b.width * b.height - a.width * a.height || b.fps - a.fps || BY_CODEC[a.codec] - BY_CODEC[b.codec],
+  );
+}
+
 /** The rung of a form. */
 export function rungOf(form: RungForm): StreamProfile {
   return {

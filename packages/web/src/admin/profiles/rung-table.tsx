@@ -16,6 +16,7 @@ import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { Section } from '../frame/page-head.tsx';
 import { bitrateLabel, CODEC_LABELS } from './profile-labels.ts';
 import { RungDialog } from './rung-dialog.tsx';
+import { largestFirst } from './rung-model.ts';
 import { useRungs } from './use-profiles.ts';
 
 const columns = (on: {
@@ -75,7 +76,7 @@ const columns = (on: {
       ),
   },
   {
-    head: msg('Sessions'),
+    head: msg('Sessions so far'),
     kind: 'number',
     sort: 'sessions',
     by: (rung) => rung.session_count ?? 0,
@@ -84,11 +85,19 @@ const columns = (on: {
   {
     head: msg('Actions'),
     kind: 'action',
-    cell: (rung) => (
-      <EndButton label={t('Delete rung {rung}', { rung: rung.display_name })} onClick={() => on.remove(rung)}>
-        {t('Delete')}
-      </EndButton>
-    ),
+    cell: (rung) => {
+      const refusal = refusalLabel(rung);
+      return (
+        <EndButton
+          label={t('Delete rung {rung}', { rung: rung.display_name })}
+          title={refusal ?? undefined}
+          disabled={refusal !== null}
+          onClick={() => on.remove(rung)}
+        >
+          {t('Delete')}
+        </EndButton>
+      );
+    },
   },
 ];
 
@@ -127,7 +136,7 @@ export function Rungs() {
         <ListTable
           label={t('Rungs')}
           columns={columns({ edit: setEditing, remove: setDeleting })}
-          rows={rungs}
+          rows={rungs && largestFirst(rungs)}
           rowKey={(rung) => rung.id}
           order={{ sort: search.rungs, onSort: (sort) => setSearch({ rungs: sort ?? '' }) }}
           loadingRows={6}
@@ -150,15 +159,15 @@ export function Rungs() {
           remove.reset();
         }}
       >
-        {deleting !== null && <p>{deletionLabel(deleting)}</p>}
+        <p>{t('No chain lists it, and no session has used it.')}</p>
       </ConfirmDialog>
     </Section>
   );
 }
 
-/** The reason why a deletion is refused, in numbers. */
-function deletionLabel({ used_by = [], session_count = 0 }: ListedStreamProfile): string {
-  if (used_by.length === 0 && session_count === 0) return t('No chain lists it, and no session has used it.');
+/** The reason why a deletion would be refused, in numbers; null: nothing uses the rung. */
+function refusalLabel({ used_by = [], session_count = 0 }: ListedStreamProfile): string | null {
+  if (used_by.length === 0 && session_count === 0) return null;
   return [
     used_by.length > 0
       ? plural(

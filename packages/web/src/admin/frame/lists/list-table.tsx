@@ -45,9 +45,11 @@ const CLASS_OF_KIND = {
 /**
  * The button of a row for an action that ends, deletes or removes the row's object.
  * @param props.label names the row for screen readers
+ * @param props.title tooltip, such as the reason why the button is disabled
  */
 export function EndButton(props: {
   label: string;
+  title?: string | undefined;
   disabled?: boolean;
   onClick: () => void;
   children: ReactNode;
@@ -59,6 +61,7 @@ export function EndButton(props: {
       color="danger"
       disabled={props.disabled ?? false}
       aria-label={props.label}
+      title={props.title}
       onClick={props.onClick}
     >
       {props.children}
