@@ -200,7 +200,7 @@ describe('an administrator', () => {
     test.each<[path: () => string, field: string, wrong: string, ready?: () => Promise<void>]>([
       [() => '/admin/apps/new', 'Name', ''],
       [() => '/admin/presets/new', 'Name', ''],
-      [() => '/admin/new-profile', 'Id', ''],
+      [() => '/admin/new-profile', 'Name', ''],
       [() => '/admin/profiles', 'Id', '', () => opened('Rungs', 'Add a rung')],
       [() => '/admin/invites', 'Good for', '', () => opened('Make an invite')],
       [() => '/admin/hosts', 'Only for the host named', 'Not A Name', () => opened('Add a host')],

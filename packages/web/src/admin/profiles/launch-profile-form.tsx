@@ -32,6 +32,7 @@ export function LaunchProfileFields(props: {
   const refusal = useRefusal(form, props.error);
   return (
     <form className={styles.form} onSubmit={form.onSubmit(props.onSubmit, focusFirstError)} noValidate>
+      <TextInput label={t('Name')} {...form.getInputProps('display_name')} />
       {!props.made && (
         <TextInput
           label={t('Id')}
@@ -41,7 +42,6 @@ export function LaunchProfileFields(props: {
           {...form.getInputProps('id')}
         />
       )}
-      <TextInput label={t('Name')} {...form.getInputProps('display_name')} />
       <Textarea label={t('Description')} rows={2} {...form.getInputProps('description')} />
       <div className={styles.pair}>
         <NativeSelect
