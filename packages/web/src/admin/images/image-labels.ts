@@ -11,6 +11,8 @@ export interface Presence {
   failed: OnHost[];
   /** Bytes on the disks of all hosts that reported a size. */
   bytes: number;
+  /** Bytes on the disk of one host: the largest size that a host reported, because hosts can have other versions. */
+  hostBytes: number;
 }
 
 export function presenceOf({ hosts }: Pick<CatalogImage, 'hosts'>): Presence {
@@ -19,6 +21,7 @@ export function presenceOf({ hosts }: Pick<CatalogImage, 'hosts'>): Presence {
     busy: hosts.filter(({ state }) => state === 'pulling' || state === 'building'),
     failed: hosts.filter(({ state }) => state === 'failed'),
     bytes: hosts.reduce((sum, host) => sum + (host.bytes ?? 0), 0),
+    hostBytes: Math.max(0, ...hosts.map((host) => host.bytes ?? 0)),
   };
 }
 
@@ -29,13 +32,14 @@ export function imageState(image: CatalogImage): readonly [Tone, string] {
   if (failed.length > 0)
     return ['danger', plural(failed.length, 'Failed on {n} host', 'Failed on {n} hosts')];
   if (busy.length > 0) return ['info', plural(busy.length, 'Fetching on {n} host', 'Fetching on {n} hosts')];
-  if (image.update_available) return ['warning', image.pinned ? t('Newer one, pinned') : t('Newer one')];
+  if (image.update_available)
+    return ['warning', image.pinned ? t('Update available, pinned') : t('Update available')];
   return ['success', image.pinned ? t('Installed, pinned') : t('Installed')];
 }
 
-/** On how many hosts an image is: "2 of 3 hosts". */
+/** On how many hosts an installed image is: "2 of 3 hosts". */
 export function presenceLabel(image: CatalogImage): string {
-  if (!image.installed) return '';
+  if (!image.installed) return '–';
   const { ready, busy } = presenceOf(image);
   const percent = busy.map((host) => host.progress_pct).filter((pct) => pct !== null);
   const hosts = image.hosts.length;

@@ -58,7 +58,7 @@ const COLUMNS: readonly Column<CatalogImage>[] = [
   },
   { head: msg('In the catalog'), kind: 'short', cell: (image) => image.version },
   {
-    head: msg('On'),
+    head: msg('Hosts'),
     kind: 'number',
     sort: 'hosts',
     by: (image) => presenceOf(image).ready.length,
@@ -68,17 +68,17 @@ const COLUMNS: readonly Column<CatalogImage>[] = [
     head: msg('Size'),
     kind: 'number',
     sort: 'size',
-    by: (image) => presenceOf(image).bytes,
+    by: (image) => presenceOf(image).hostBytes,
     cell: (image) => {
-      const { bytes } = presenceOf(image);
-      return bytes === 0 ? '' : bytesLabel(bytes);
+      const { hostBytes } = presenceOf(image);
+      return hostBytes === 0 ? '–' : bytesLabel(hostBytes);
     },
   },
 ];
 const FILTERS = [
   { value: 'all', label: msg('All') },
   { value: 'installed', label: msg('Installed') },
-  { value: 'newer', label: msg('Newer ones') },
+  { value: 'newer', label: msg('Updates') },
   { value: 'failed', label: msg('Failed') },
 ] as const;
 type Filter = (typeof FILTERS)[number]['value'];

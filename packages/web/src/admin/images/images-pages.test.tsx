@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { adminSession, preset } from '../../../test/fixtures.ts';
 import { type Answers, type Asked, answerBy, refusal, showPage } from '../../../test/show-page.tsx';
 import { image, imageCatalog, onHost } from '../../../test/upkeep-fixtures.ts';
+import { bytesLabel } from '../../i18n/bytes-labels.ts';
 import { imageState, presenceLabel } from './image-labels.ts';
 import { ImagePage } from './image-page.tsx';
 import { ImagesPage } from './images-page.tsx';
@@ -36,11 +37,11 @@ describe('the label of an image in the list', () => {
   const failed = onHost(2, { state: 'failed', error: 'no space' });
   test.each([
     [image(), 'Installed', '3 of 3 hosts'],
-    [image({ installed: false }), 'Not installed', ''],
+    [image({ installed: false }), 'Not installed', '–'],
     [image({ hosts: [pulling, onHost(2)] }), 'Fetching on 1 host', '1 of 2 hosts, 40 %'],
     [image({ hosts: [pulling, failed] }), 'Failed on 1 host', '0 of 2 hosts, 40 %'],
-    [image({ update_available: true }), 'Newer one', '3 of 3 hosts'],
-    [image({ update_available: true, pinned: true }), 'Newer one, pinned', '3 of 3 hosts'],
+    [image({ update_available: true }), 'Update available', '3 of 3 hosts'],
+    [image({ update_available: true, pinned: true }), 'Update available, pinned', '3 of 3 hosts'],
     [
       image({ hosts: [onHost(1, { state: 'building', progress_pct: null })] }),
       'Fetching on 1 host',
@@ -58,6 +59,13 @@ describe('the list of images', () => {
     expect(within(row).getByText('Failed on 1 host')).toBeDefined();
     expect(within(row).getByText('1 of 3 hosts, 62 %')).toBeDefined();
     expect(screen.getByText(/3 images in the catalog, 2 installed/)).toBeDefined();
+  });
+
+  test('shows the size on one host, not the sum over all hosts', async () => {
+    const hosts = [onHost(1, { bytes: 3e9 }), onHost(2, { bytes: 2e9 }), onHost(3, { bytes: null })];
+    answers['images.list'] = () => ({ ...imageCatalog, images: [image({ hosts })] });
+    list();
+    await screen.findByText(bytesLabel(3e9));
   });
 
   test('the progress of a pull is updated without a reload', async () => {
