@@ -20,6 +20,12 @@ const PAGES: Record<string, object> = {
   3: { items: [user('bob', 2)], next_cursor: null },
 };
 
+test('the state of an account does not depend on its sessions', async () => {
+  answerBy({ 'users.list': () => ({ ...PAGES[''], next_cursor: null }) });
+  showPage(<UsersPage />);
+  expect(await screen.findAllByText('Enabled')).toHaveLength(2);
+});
+
 test('sorting loads the further pages and includes all of them', async () => {
   answerBy({ 'users.list': ({ query }) => PAGES[query.get('cursor') ?? ''] ?? {} });
   showPage(<UsersPage />);
@@ -29,7 +35,7 @@ test('sorting loads the further pages and includes all of them', async () => {
   expect(names()).toEqual(['carol', 'alice']);
   fireEvent.click(screen.getByRole('button', { name: 'Name' }));
   await waitFor(() => expect(names()).toEqual(['alice', 'bob', 'carol', 'dave']));
-  fireEvent.click(screen.getByRole('button', { name: 'Running' }));
+  fireEvent.click(screen.getByRole('button', { name: 'Sessions' }));
   await waitFor(() => expect(names()).toEqual(['alice', 'carol', 'bob', 'dave']));
   expect(screen.queryByRole('button', { name: 'Show more' })).toBeNull();
 });

@@ -46,14 +46,15 @@ const COLUMNS: readonly Column<AdminUser>[] = [
   {
     head: msg('State'),
     sort: 'state',
-    by: (user) => (user.disabled ? 2 : user.active_session_count > 0 ? 0 : 1),
+    by: (user) => Number(user.disabled),
     cell: (user) => <UserChip user={user} />,
   },
   {
-    head: msg('Running'),
+    head: msg('Sessions'),
     kind: 'number',
     sort: 'running',
     by: (user) => user.active_session_count,
+    title: () => t('running now, of the largest number allowed'),
     cell: (user) =>
       t('{n} of {total}', { n: user.active_session_count, total: user.max_concurrent_sessions }),
   },
@@ -129,6 +130,5 @@ export function UsersPage() {
 /** Whether an account can be used. */
 export function UserChip({ user }: { user: AdminUser }) {
   if (user.disabled) return <StateChip tone="neutral">{t('Disabled')}</StateChip>;
-  if (user.active_session_count > 0) return <StateChip tone="success">{t('Active')}</StateChip>;
-  return <StateChip tone="info">{t('Enabled')}</StateChip>;
+  return <StateChip tone="success">{t('Enabled')}</StateChip>;
 }
