@@ -35,10 +35,10 @@ const listedOnly = (
 
 /** Jobs that this service runs. */
 const CONTROL_JOBS: Record<ControlJobId, CodeJob> = {
-  'auth.token_janitor': ofInstance(every(6 * HOUR_MS), 'Token janitor', 'Deletes sign-ins that expired.'),
+  'auth.token_janitor': ofInstance(every(6 * HOUR_MS), 'Expired sign-ins', 'Deletes sign-ins that expired.'),
   'telemetry.retain': ofInstance(
     every(5 * MINUTE_MS),
-    'Telemetry retention',
+    'Old measurements',
     'Deletes samples and events of sessions that are too old.',
   ),
   'storage.home_janitor': ofInstance(
@@ -63,7 +63,7 @@ const CONTROL_JOBS: Record<ControlJobId, CodeJob> = {
   ),
   'devauth.reaper': ofInstance(
     every(60 * SECOND_MS),
-    'Development accounts',
+    'Test accounts',
     'Deletes accounts of automated checks that expired.',
   ),
 };
@@ -105,7 +105,7 @@ const LISTED_ONLY: Record<string, CodeJob> = {
   'session.start_watchdog': listedOnly(
     'control',
     'instance',
-    'Start watchdog',
+    'Start time limit',
     'Ends sessions that do not start in time.',
   ),
   'session.cert_bench': listedOnly(

@@ -110,7 +110,7 @@ export const jobs: Job[] = [
   }),
   job({
     id: 'telemetry.retain',
-    name: 'Telemetry retention',
+    name: 'Old measurements',
     description: 'Deletes samples and events of sessions that are too old.',
     schedule: {
       ...job().schedule,
@@ -124,7 +124,7 @@ export const jobs: Job[] = [
   {
     ...ofHosts,
     id: 'session.start_watchdog',
-    name: 'Start watchdog',
+    name: 'Start time limit',
     description: 'Ends sessions that do not start in time.',
     managed: false,
     schedule: { ...job().schedule, kind: 'event', interval_secs: null },

@@ -64,16 +64,16 @@ describe('an administrator', () => {
 
   test('runs a job, sees its end in the history, and changes its schedule', async () => {
     await open('/admin/jobs?sort=name');
-    await page.getByRole('link', { name: 'Token janitor' }).click();
-    await page.getByRole('heading', { level: 1, name: 'Token janitor' }).waitFor();
+    await page.getByRole('link', { name: 'Expired sign-ins' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Expired sign-ins' }).waitFor();
     const byHand = page.getByRole('row').filter({ hasText: 'An administrator' });
     expect(await byHand.count()).toBe(0);
     await press('Run now');
-    await shows(/^Token janitor was requested\. Starts within/);
+    await shows(/^Expired sign-ins was requested\. Starts within/);
     await byHand.filter({ hasText: 'Done' }).waitFor();
     await page.getByLabel('Time between two runs').fill('12');
     await press('Save changes');
-    await shows('Token janitor was saved');
+    await shows('Expired sign-ins was saved');
     await page.getByRole('definition').filter({ hasText: 'Every 12 hours' }).waitFor();
     await page.reload();
     await page.getByRole('definition').filter({ hasText: 'Every 12 hours' }).waitFor();
@@ -214,7 +214,7 @@ describe('an administrator', () => {
     await open('/admin/activity?about=job');
     await shows('Changed a background job');
     await page.getByRole('link', { name: 'auth.token_janitor' }).first().click();
-    await page.getByRole('heading', { level: 1, name: 'Token janitor' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Expired sign-ins' }).waitFor();
     await open('/admin/activity');
     await shows('Made a link to set a password');
     const saving = page.waitForEvent('download');

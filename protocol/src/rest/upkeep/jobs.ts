@@ -152,7 +152,7 @@ const exampleRun = {
 };
 const exampleJob = {
   id: 'auth.token_janitor',
-  name: 'Token janitor',
+  name: 'Expired sign-ins',
   description: 'Deletes expired sign-ins.',
   plane: 'control',
   scope: 'instance',

@@ -48,7 +48,7 @@ const targetColumns = (job: Job, run: ReturnType<typeof useRunJob>): readonly Co
     },
   },
   { head: msg('Last run'), cell: (target) => <RelativeTime at={target.last_run?.finished_at ?? null} /> },
-  { head: msg('Next run'), cell: (target) => <NextRun at={target.next_run_at} enabled={job.enabled} /> },
+  { head: msg('Next run'), cell: (target) => <NextRun at={target.next_run_at} job={job} /> },
   {
     head: msg('Actions'),
     kind: 'action',
@@ -124,7 +124,7 @@ function LoadedJob(props: { job: Job; search: JobSearch; onSearch: (search: JobS
               </dd>
               <dt>{t('Next run')}</dt>
               <dd>
-                <NextRun at={standing.nextRunAt} enabled={job.enabled} />
+                <NextRun at={standing.nextRunAt} job={job} />
               </dd>
             </>
           )}

@@ -2,9 +2,9 @@ import { msg, t } from '../../i18n/translate.ts';
 
 /** Names and descriptions of the server's jobs (control-plane/src/jobs/code-jobs.ts). */
 export const JOB_TEXTS = [
-  msg('Token janitor'),
+  msg('Expired sign-ins'),
   msg('Deletes sign-ins that expired.'),
-  msg('Telemetry retention'),
+  msg('Old measurements'),
   msg('Deletes samples and events of sessions that are too old.'),
   msg('Records of lost homes'),
   msg('Deletes records of homes whose host is gone.'),
@@ -14,7 +14,7 @@ export const JOB_TEXTS = [
   msg('Deletes pictures that no app uses.'),
   msg('Library discovery'),
   msg('Has hosts scan the homes of library apps for games.'),
-  msg('Development accounts'),
+  msg('Test accounts'),
   msg('Deletes accounts of automated checks that expired.'),
   msg('Encoder warm-up'),
   msg(
@@ -28,7 +28,7 @@ export const JOB_TEXTS = [
   msg('Asks hosts again for installed images whose pull failed.'),
   msg('Images of a host'),
   msg('Compares the images of a host with the installed ones when its agent registers.'),
-  msg('Start watchdog'),
+  msg('Start time limit'),
   msg('Ends sessions that do not start in time.'),
   msg('Certification cells'),
   msg('Gives up measurements of encoders that nobody finished.'),

@@ -43,9 +43,12 @@ const columns = (run: ReturnType<typeof useRunJob>): readonly Column<Row>[] => [
     sort: 'name',
     by: ({ job }) => job.name,
     cell: ({ job }) => (
-      <Link to="/admin/jobs/$id" params={{ id: job.id }} className={styles.nameLink} title={job.description}>
-        {job.name}
-      </Link>
+      <div className={styles.described}>
+        <Link to="/admin/jobs/$id" params={{ id: job.id }} className={styles.nameLink}>
+          {job.name}
+        </Link>
+        <span>{job.description}</span>
+      </div>
     ),
   },
   {
@@ -70,7 +73,7 @@ const columns = (run: ReturnType<typeof useRunJob>): readonly Column<Row>[] => [
     head: msg('Next run'),
     sort: 'next',
     by: ({ standing }) => standing.nextRunAt,
-    cell: ({ job, standing }) => <NextRun at={standing.nextRunAt} enabled={job.enabled} />,
+    cell: ({ job, standing }) => <NextRun at={standing.nextRunAt} job={job} />,
   },
   {
     head: msg('Actions'),

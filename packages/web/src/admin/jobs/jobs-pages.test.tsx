@@ -58,6 +58,16 @@ describe('the list of jobs', () => {
     await screen.findByText('due now');
   });
 
+  test('a job that runs only when it is needed has no time, even while a run waits', async () => {
+    const schedule = { ...job().schedule, kind: 'event' as const, interval_secs: null };
+    answers['admin.jobs.list'] = () => ({
+      items: [job({ schedule, next_run_at: ago(3 * 60_000) })],
+      next_cursor: null,
+    });
+    showPage(<List />);
+    await screen.findByText('when needed');
+  });
+
   test('shows schedule and result of each job, and separates jobs that are only listed', async () => {
     showPage(<List />);
     await screen.findByText('Failed 3 times in a row');
@@ -66,7 +76,7 @@ describe('the list of jobs', () => {
     // The filter has the same label as the chip.
     expect(screen.getAllByText('Switched off')).toHaveLength(2);
     expect(screen.getByText('Other work of the service (1)')).toBeDefined();
-    expect(screen.queryByRole('button', { name: 'Run Start watchdog now' })).toBeNull();
+    expect(screen.queryByRole('button', { name: 'Run Start time limit now' })).toBeNull();
   });
 
   test('sorts by a column’s head and filters; the URL contains both', async () => {
@@ -75,15 +85,15 @@ describe('the list of jobs', () => {
     fireEvent.click(screen.getByRole('button', { name: 'Next run' }));
     await waitFor(() => expect(screen.getByRole('status').textContent).toContain('"sort":"next"'));
     press('Failing');
-    await waitFor(() => expect(screen.queryByText('Token janitor')).toBeNull());
+    await waitFor(() => expect(screen.queryByText('Expired sign-ins')).toBeNull());
     expect(names()).toEqual(['Artwork search', 'Deletion of homes']);
   });
 
   test('runs a job of the instance, and says when it will start', async () => {
     showPage(<List />);
-    await screen.findByText('Token janitor');
-    press('Run Token janitor now');
-    await screen.findByText('Token janitor was requested. Starts within about 10 s.');
+    await screen.findByText('Expired sign-ins');
+    press('Run Expired sign-ins now');
+    await screen.findByText('Expired sign-ins was requested. Starts within about 10 s.');
     expect(writes.map(({ path, body }) => [path, body])).toEqual([
       ['/v1/admin/jobs/auth.token_janitor/run', {}],
     ]);
@@ -91,12 +101,12 @@ describe('the list of jobs', () => {
 
   test('a refusal replaces the last success message', async () => {
     showPage(<List />);
-    await screen.findByText('Token janitor');
-    press('Run Token janitor now');
+    await screen.findByText('Expired sign-ins');
+    press('Run Expired sign-ins now');
     await screen.findByText(/was requested/);
     answers['admin.jobs.run'] = () =>
       refusal(409, 'job_already_running', 'A run of this target is under way.');
-    press('Run Token janitor now');
+    press('Run Expired sign-ins now');
     await screen.findByText('A run of this target is under way.');
     await waitFor(() => expect(screen.queryByText(/was requested/)).toBeNull());
   });

@@ -12,7 +12,7 @@ test('name failing jobs, images that are missing on a host, and newer images', (
   });
   const newer = image({ id: 'newer', version: '2', update_available: true });
   expect(upkeepFindings([failing, job()], [missing, newer, image()])).toMatchObject([
-    { title: 'Token janitor failed 2 times in a row', text: 'The disk is full.', tone: 'warning' },
+    { title: 'Expired sign-ins failed 2 times in a row', text: 'The disk is full.', tone: 'warning' },
     { title: 'Retro games is missing on 1 host', text: 'gpu-01: no space', tone: 'warning' },
     { title: 'Retro games 2 is available', text: '1.4.0 is in use.', tone: 'info' },
   ]);
