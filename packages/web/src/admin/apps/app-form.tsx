@@ -132,6 +132,7 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
             description={t(
               'Leave it empty, here and in the preset, to run the command as a process of the host.',
             )}
+            placeholder="registry.example/name:tag"
             classNames={{ input: styles.mono ?? '' }}
             {...form.getInputProps('image')}
           />
@@ -162,10 +163,7 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
       <ProfileChoice form={form} initial={initial} profiles={choices.profiles} instance={choices.instance} />
 
       <fieldset className={styles.fieldset}>
-        <legend>{t('Numbers')}</legend>
-        <p className={styles.dim}>
-          {t('Picture settings if no launch profile applies, and the encode slots of a session.')}
-        </p>
+        <legend>{t('Picture without a launch profile')}</legend>
         <div className={styles.pair}>
           <NumberInput label={t('Width')} suffix=" px" {...form.getInputProps('default_width')} />
           <NumberInput label={t('Height')} suffix=" px" {...form.getInputProps('default_height')} />
@@ -175,10 +173,14 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
             suffix=" kbit/s"
             {...form.getInputProps('default_bitrate_kbps')}
           />
-          {parent === undefined && (
-            <NumberInput label={t('Encode slots')} {...form.getInputProps('default_encode_slots')} />
-          )}
         </div>
+        {parent === undefined && (
+          <NumberInput
+            label={t('Encode slots')}
+            description={t("How many of a host's slots one session takes; 1 for most apps.")}
+            {...form.getInputProps('default_encode_slots')}
+          />
+        )}
       </fieldset>
       {props.children}
       {refusal !== null && refusal !== undefined && <Problem error={refusal} />}

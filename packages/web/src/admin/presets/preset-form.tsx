@@ -43,6 +43,7 @@ export function PresetFields(props: {
         <TextInput
           label={t('Container image')}
           description={t('For apps that do not name their own.')}
+          placeholder="registry.example/name:tag"
           {...mono}
           key={form.key('image')}
           {...form.getInputProps('image')}
