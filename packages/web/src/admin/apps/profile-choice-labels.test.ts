@@ -17,6 +17,6 @@ describe('the ways to a launch profile', () => {
     expect(inherit('a', false)).toBe(
       'The default of the instance, now Couch. This instance does not let people choose.',
     );
-    expect(inherit(null, true)).toContain('the numbers below apply');
+    expect(inherit(null, true)).toContain('the values below apply');
   });
 });

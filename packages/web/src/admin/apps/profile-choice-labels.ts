@@ -29,10 +29,10 @@ function inheritedLabel(profile: string | undefined, mayChoose: boolean): string
   if (profile === undefined)
     return mayChoose
       ? t(
-          'The instance has no default profile, so the numbers below apply, unless the person chose a launch profile.',
+          'The instance has no default profile, so the values below apply, unless the person chose a launch profile.',
         )
       : t(
-          'The instance has no default profile, so the numbers below apply. This instance does not let people choose.',
+          'The instance has no default profile, so the values below apply. This instance does not let people choose.',
         );
   return mayChoose
     ? t('The default of the instance, now {profile}, unless the person chose a launch profile.', { profile })

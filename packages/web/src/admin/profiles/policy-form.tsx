@@ -51,7 +51,7 @@ export function PolicyForm(props: { policy: InstanceProfilePolicy; profiles: rea
         data={defaultOptions(
           props.profiles,
           policy.global_default_profile_id,
-          t('None: each app’s own numbers'),
+          t('None: each app’s own values'),
         )}
         key={form.key('global_default_profile_id')}
         {...form.getInputProps('global_default_profile_id')}
