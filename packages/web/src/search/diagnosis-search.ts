@@ -9,16 +9,15 @@ const LAST_MS = 8.64e15;
 export interface DiagnosisSearch {
   /** The chosen moment, in ms since 1970; missing: the newest moment, or the end of the session. */
   at?: number;
-  /** Length of the window; missing: five minutes. */
+  /** Length of the window; missing: five minutes, or less for a shorter session. */
   minutes?: WindowMinutes;
 }
 
 /** Parses the URL's search part; unknown keys are dropped, and missing values are undefined, as in parseListSearch. */
 export function parseDiagnosisSearch(search: Record<string, unknown>): DiagnosisSearch {
   const { at } = search;
-  const minutes = WINDOW_MINUTES.find((each) => each === search.minutes);
   return {
     at: typeof at === 'number' && at > 0 && at <= LAST_MS ? Math.round(at) : undefined,
-    minutes: minutes === 5 ? undefined : minutes,
+    minutes: WINDOW_MINUTES.find((each) => each === search.minutes),
   } as DiagnosisSearch;
 }

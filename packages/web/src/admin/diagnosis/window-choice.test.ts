@@ -36,6 +36,7 @@ describe('the window of a diagnosis', () => {
   test.each([
     ['three minutes old: whole', 3, {}, 3],
     ['one minute old: the two minutes that are read at least', 1, {}, 2],
+    ['three minutes old, five were chosen', 3, { minutes: 5 } as const, 5],
     ['three minutes old, ten were chosen', 3, { minutes: 10 } as const, 10],
   ])('of a session that is %s', (_what, age, search, minutes) => {
     const { from } = windowOf(search, { startedAtMs: NOW - age * MINUTE, endedAtMs: null }, NOW);
@@ -54,7 +55,10 @@ test.each([
     { at: NOW, minutes: 2 },
     { at: NOW, minutes: 2 },
   ],
-  [{ at: NOW + 0.4, minutes: 5 }, { at: NOW }],
+  [
+    { at: NOW + 0.4, minutes: 5 },
+    { at: NOW, minutes: 5 },
+  ],
   [{ at: '14:03', minutes: 3, x: 1 }, {}],
   [{ at: -1 }, {}],
   [{ at: 1e300 }, {}],

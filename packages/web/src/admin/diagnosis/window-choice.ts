@@ -1,11 +1,11 @@
 /** The time window that a diagnosis shows, around the chosen moment. Pure. */
-import type { DiagnosisSearch, WindowMinutes } from '../../search/diagnosis-search.ts';
+import type { DiagnosisSearch } from '../../search/diagnosis-search.ts';
 
 const MINUTE_MS = 60_000;
 /** Shortest window that the service reads. */
 const SHORTEST_MS = 2 * MINUTE_MS;
 /** Length of the window if none is chosen. The service uses the same length. */
-export const USUAL_MINUTES: WindowMinutes = 5;
+const USUAL_MINUTES = 5;
 
 /** Start and end of the requested window, in ms since 1970; `to` missing: now. */
 export interface AskedWindow {

@@ -6,7 +6,7 @@ import { type DiagnosisSearch, WINDOW_MINUTES } from '../../search/diagnosis-sea
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
 import styles from './diagnosis.module.css';
 import { exactTimeLabel, timeLabel } from './time-labels.ts';
-import { fieldOf, instantOf, momentBeside, USUAL_MINUTES } from './window-choice.ts';
+import { fieldOf, instantOf, momentBeside } from './window-choice.ts';
 
 const LENGTHS = WINDOW_MINUTES.map((minutes) => ({ value: String(minutes), label: `${minutes} min` }));
 
@@ -56,12 +56,12 @@ export function WindowControls(props: {
       </form>
       <SegmentedChoice
         label={t('Length of the window')}
-        value={String(search.minutes ?? USUAL_MINUTES)}
-        options={LENGTHS}
+        value={String(search.minutes ?? '')}
+        options={[{ value: '', label: t('Automatic') }, ...LENGTHS]}
         onChange={(value) => {
           const { minutes: _former, ...rest } = search;
           const minutes = WINDOW_MINUTES.find((each) => String(each) === value);
-          onSearch(minutes === undefined || minutes === USUAL_MINUTES ? rest : { ...rest, minutes });
+          onSearch(minutes === undefined ? rest : { ...rest, minutes });
         }}
       />
       <div className={styles.steps}>
