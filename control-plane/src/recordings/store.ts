@@ -5,6 +5,7 @@ import type { SessionRecordingsTable } from '../platform/database/tables/recordi
 /** Facts of a session that decide whether it can be recorded. */
 export interface RecordableSession {
   id: string;
+  app_id: string;
   state: SessionStateName;
   host_id: string | null;
   ended_at: number | null;
@@ -15,7 +16,7 @@ export interface RecordableSession {
 export function findRecordable(db: Executor, id: string): Promise<RecordableSession | undefined> {
   return db
     .selectFrom('sessions')
-    .select(['id', 'state', 'host_id', 'ended_at', 'stream_recording'])
+    .select(['id', 'app_id', 'state', 'host_id', 'ended_at', 'stream_recording'])
     .where('id', '=', id)
     .executeTakeFirst();
 }
@@ -24,7 +25,7 @@ export function findRecordable(db: Executor, id: string): Promise<RecordableSess
 export function lockRecordable(tx: Tx, id: string): Promise<RecordableSession | undefined> {
   return tx
     .selectFrom('sessions')
-    .select(['id', 'state', 'host_id', 'ended_at', 'stream_recording'])
+    .select(['id', 'app_id', 'state', 'host_id', 'ended_at', 'stream_recording'])
     .where('id', '=', id)
     .forNoKeyUpdate()
     .executeTakeFirst();

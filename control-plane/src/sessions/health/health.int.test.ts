@@ -142,6 +142,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
           actor_user_id: null,
           details: {
             reason_source: 'control_plane',
+            app_id: session.app_id,
             host_id: agent.hostId,
             state_detail: why,
             failure_code: 'unsustainable',

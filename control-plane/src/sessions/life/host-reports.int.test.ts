@@ -67,7 +67,14 @@ describeDatabases('what a host reports of a state', (databases) => {
     await expect
       .poll(() => world.activity('session.failed'))
       .toMatchObject([
-        { details: { reason_source: 'agent', failure_code: 'app_crashed', reason: 'segfault' } },
+        {
+          details: {
+            reason_source: 'agent',
+            app_id: session.app_id,
+            failure_code: 'app_crashed',
+            reason: 'segfault',
+          },
+        },
       ]);
   });
 });

@@ -16,6 +16,7 @@ import type { Ending, LateFields } from './state.ts';
 const LIFE_COLUMNS = [
   'id',
   'user_id',
+  'app_id',
   'host_id',
   'gpu_id',
   'encode_slots',

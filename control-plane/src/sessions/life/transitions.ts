@@ -43,7 +43,7 @@ export interface Change {
   /** New text and app; missing fields are unchanged. */
   shows?: Pick<SessionChange, 'state_detail' | 'app_id'>;
   /** Set when the state became failed. */
-  failure: { source: 'agent' | 'control_plane'; ending: Ending } | null;
+  failure: { source: 'agent' | 'control_plane'; app_id: string; ending: Ending } | null;
 }
 
 export interface Transitions {
@@ -114,7 +114,7 @@ export function createTransitions(
       moved: true,
       reached: secondsSince(row, nowMs),
       ...(ending.state_detail !== null && { shows: { state_detail: ending.state_detail } }),
-      failure: ending.to === 'failed' ? { source, ending } : null,
+      failure: ending.to === 'failed' ? { source, app_id: row.app_id, ending } : null,
     };
   }
 
@@ -175,7 +175,7 @@ export function createTransitions(
     launches.changed(change);
     if (change.failure === null) return;
     onFailed(change.id);
-    const { source, ending } = change.failure;
+    const { source, app_id, ending } = change.failure;
     logger.info(
       {
         session_id: change.id,
@@ -188,6 +188,7 @@ export function createTransitions(
     );
     void activity.record(null, 'session.failed', change.id, {
       reason_source: source,
+      app_id,
       host_id: change.host_id,
       state_detail:
         ending.state_detail === null ? null : cutUtf8(ending.state_detail, MAX_AUDIT_DETAIL_BYTES),
