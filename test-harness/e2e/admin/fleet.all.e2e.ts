@@ -204,7 +204,7 @@ describe('an administrator', () => {
       [() => '/admin/profiles', 'Id', '', () => opened('Rungs', 'Add a rung')],
       [() => '/admin/invites', 'Good for', '', () => opened('Make an invite')],
       [() => '/admin/hosts', 'Only for the host named', 'Not A Name', () => opened('Add a host')],
-      [() => '/admin/settings', 'Minutes between two searches of a home', ''],
+      [() => '/admin/settings', 'Time between two searches of a home', ''],
       [() => '/admin/jobs/auth.token_janitor', 'Time between two runs', ''],
       [() => `/admin/users/${graceId}`, 'Sessions at once', ''],
       [() => `/admin/hosts/${fake.hostId}`, 'Frames between keyframes', '', () => unfold('Encoding')],

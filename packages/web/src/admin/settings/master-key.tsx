@@ -14,7 +14,7 @@ const KEY_BYTES = 32;
 export function MasterKey() {
   const [key, setKey] = useState<string | null>(null);
   return (
-    <div className={styles.note}>
+    <div className={styles.sheet}>
       <div className={styles.stack}>
         <p>
           {t(

@@ -39,43 +39,45 @@ export function Secrets() {
   const keyless = list.data?.master_key_configured === false;
   return (
     <Section title={t('Secrets')} busy={list.isPending}>
-      {list.isError && <Problem error={list.error} retry={() => void list.refetch()} />}
-      {keyless && <MasterKey />}
-      {list.data === undefined && !list.isError && <Skeleton height={96} radius={14} />}
-      {list.data?.secrets.map((secret) => (
-        <div key={secret.name} className={styles.sheet}>
-          <div className={styles.sectionHead}>
-            <div className={styles.pickName}>
-              <strong>{secret.label}</strong>
+      <div className={styles.form}>
+        {list.isError && <Problem error={list.error} retry={() => void list.refetch()} />}
+        {keyless && <MasterKey />}
+        {list.data === undefined && !list.isError && <Skeleton height={96} radius={14} />}
+        {list.data?.secrets.map((secret) => (
+          <div key={secret.name} className={styles.sheet}>
+            <div className={styles.sectionHead}>
+              <div className={styles.pickName}>
+                <strong>{secret.label}</strong>
+                <span className={styles.dim}>
+                  {secret.description}{' '}
+                  <a href={secret.docs_url} target="_blank" rel="noreferrer">
+                    {t('Where to get it')}
+                  </a>
+                </span>
+              </div>
+              <SecretChip secret={secret} />
+            </div>
+            <div className={styles.filters} style={{ marginTop: 12 }}>
+              <Button size="sm" disabled={keyless} onClick={() => setSetting(secret)}>
+                {secret.configured ? t('Replace') : t('Set')}
+              </Button>
+              {secret.configured && (
+                <Button size="sm" color="danger" variant="subtle" onClick={() => setClearing(secret)}>
+                  {t('Remove')}
+                </Button>
+              )}
               <span className={styles.dim}>
-                {secret.description}{' '}
-                <a href={secret.docs_url} target="_blank" rel="noreferrer">
-                  {t('Where to get it')}
-                </a>
+                {secret.configured && secret.hint !== '' && `${t('Ends in {hint}.', { hint: secret.hint })} `}
+                {secret.updated_at !== null &&
+                  rich('Stored {time}.', { time: <RelativeTime key="time" at={secret.updated_at} /> })}
+                {secret.origin === 'environment' &&
+                  t("Taken from {variable} of the server's environment.", { variable: secret.env_var })}
               </span>
             </div>
-            <SecretChip secret={secret} />
+            {secret.problem !== undefined && <p className={styles.dim}>{secret.problem}</p>}
           </div>
-          <div className={styles.filters} style={{ marginTop: 12 }}>
-            <Button size="sm" disabled={keyless} onClick={() => setSetting(secret)}>
-              {secret.configured ? t('Replace') : t('Set')}
-            </Button>
-            {secret.configured && (
-              <Button size="sm" color="danger" variant="subtle" onClick={() => setClearing(secret)}>
-                {t('Remove')}
-              </Button>
-            )}
-            <span className={styles.dim}>
-              {secret.configured && secret.hint !== '' && `${t('Ends in {hint}.', { hint: secret.hint })} `}
-              {secret.updated_at !== null &&
-                rich('Stored {time}.', { time: <RelativeTime key="time" at={secret.updated_at} /> })}
-              {secret.origin === 'environment' &&
-                t("Taken from {variable} of the server's environment.", { variable: secret.env_var })}
-            </span>
-          </div>
-          {secret.problem !== undefined && <p className={styles.dim}>{secret.problem}</p>}
-        </div>
-      ))}
+        ))}
+      </div>
       <SetSecret secret={setting} onClose={() => setSetting(null)} />
       <ConfirmDialog
         opened={clearing !== null}

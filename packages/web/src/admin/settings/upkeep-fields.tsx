@@ -85,7 +85,8 @@ export function UpkeepFields<Values extends UpkeepValues>({ form }: { form: UseF
           </p>
         )}
         <NumberInput
-          label={t('Minutes between two searches of a home')}
+          label={t('Time between two searches of a home')}
+          suffix=" min"
           min={15}
           allowDecimal={false}
           key={form.key('library_discovery_interval_minutes')}
