@@ -10,9 +10,18 @@ describe('the labels of an activity entry', () => {
   test.each([
     [{ name: 'Terminal' }, 'Terminal'],
     [{ keys: ['default_width', 'name'] }, 'default width, name'],
-    [{ role: 'admin' }, 'role admin'],
-    [{ entitlement_id: 'x', subject_type: 'all', subject_id: null }, 'subject type all'],
-    [{ name: 'Steam', delete_derived: true }, 'Steam · delete derived'],
+    [{ role: 'admin' }, 'Administrator'],
+    [{ role: 'owner' }, 'role owner'],
+    [{ images: 4, sync_error: false }, '4 images'],
+    [{ version: '1.0.0', applied: true }, 'version 1.0.0'],
+    [{ external_id: '570', rule: 'ignore', disabled: false, revoked: 0 }, 'Keep out'],
+    [
+      { rule: 'ignore', disabled: true, revoked: 1 },
+      'Keep out · its tile was switched off · 1 person has lost it',
+    ],
+    [{ queued: 1, skipped: 0, eligible: 1 }, '1 search requested'],
+    [{ entitlement_id: 'x', subject_type: 'all', subject_id: null }, 'everybody'],
+    [{ name: 'Steam', delete_derived: true }, 'Steam · with its titles'],
     [{ name: 'Steam', delete_derived: false }, 'Steam'],
     [
       { reason_source: 'agent', failure_code: 'app_crashed', reason: 'signal 11', state_detail: 'running' },

@@ -1,5 +1,5 @@
 import type { ActivityAction, ActivityEntry } from '@footlight/protocol/rest';
-import { msg, t } from '../../i18n/translate.ts';
+import { msg, plural, t } from '../../i18n/translate.ts';
 import { toldText } from '../frame/told-text.ts';
 import { failureLabel } from '../sessions/story.ts';
 
@@ -17,18 +17,18 @@ const WORDS: Readonly<Record<ActivityAction, string>> = {
   'app.library.rule.set': msg('Made a rule about a title'),
   'app.library.rule.delete': msg('Removed a rule about a title'),
   'library.scan.force': msg('Requested scans of homes'),
-  'runtime_preset.create': msg('Added a runtime preset'),
-  'runtime_preset.update': msg('Changed a runtime preset'),
-  'runtime_preset.delete': msg('Deleted a runtime preset'),
+  'runtime_preset.create': msg('Added a preset'),
+  'runtime_preset.update': msg('Changed a preset'),
+  'runtime_preset.delete': msg('Deleted a preset'),
   'image.installed': msg('Installed an image'),
   'image.uninstalled': msg('Removed an image'),
   'image.pinned': msg('Pinned an image'),
   'image.unpinned': msg('Unpinned an image'),
   'image.updated': msg('Updated an image'),
   'image.synced': msg('Fetched the image catalog'),
-  'stream_profile.create': msg('Added a stream profile'),
-  'stream_profile.update': msg('Changed a stream profile'),
-  'stream_profile.delete': msg('Deleted a stream profile'),
+  'stream_profile.create': msg('Added a rung'),
+  'stream_profile.update': msg('Changed a rung'),
+  'stream_profile.delete': msg('Deleted a rung'),
   'launch_profile.create': msg('Added a launch profile'),
   'launch_profile.update': msg('Changed a launch profile'),
   'launch_profile.delete': msg('Deleted a launch profile'),
@@ -70,6 +70,39 @@ const WORDS: Readonly<Record<ActivityAction, string>> = {
 export const actionLabel = (action: string): string =>
   Object.hasOwn(WORDS, action) ? t(WORDS[action as ActivityAction]) : action;
 
+/** Labels of frequent details that are numbers; '': a zero says nothing. */
+const COUNTS: Readonly<Record<string, (n: number) => string>> = {
+  images: (n) => plural(n, '{n} image', '{n} images'),
+  homes: (n) => plural(n, '{n} home', '{n} homes'),
+  queued: (n) => plural(n, '{n} search requested', '{n} searches requested'),
+  skipped: (n) => (n === 0 ? '' : plural(n, '{n} skipped', '{n} skipped')),
+  revoked: (n) => (n === 0 ? '' : plural(n, '{n} person has lost it', '{n} people have lost it')),
+  live_sessions: (n) => (n === 0 ? '' : plural(n, '{n} session', '{n} sessions')),
+  max_concurrent_sessions: (n) => plural(n, '{n} session at once', '{n} sessions at once'),
+  max_uses: (n) => plural(n, 'for {n} account', 'for {n} accounts'),
+  requested: (n) => plural(n, '{n} requested', '{n} requested'),
+  deleted: (n) => plural(n, '{n} deleted', '{n} deleted'),
+  kept: (n) => plural(n, '{n} kept', '{n} kept'),
+};
+
+/** Labels of frequent details that have few values; '': the value says nothing. */
+const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  rule: { allow: msg('Publish'), ignore: msg('Keep out') },
+  role: { admin: msg('Administrator'), user: msg('User') },
+  subject_type: { all: msg('everybody'), user: msg('one account') },
+  mode: { all: msg('everybody'), user: msg('one account'), none: msg('nobody') },
+  applied: { true: '' },
+  confirmed: { true: '' },
+  delete_derived: { true: msg('with its titles') },
+  disabled: { true: msg('its tile was switched off') },
+  already_terminal: { true: msg('it had ended already') },
+  restart_triggered: { true: msg('with a restart of the agent') },
+  sync_error: { true: msg('the catalog could not be fetched') },
+};
+
+/** Details that repeat others, or are only for the service. */
+const OMITTED = new Set(['eligible', 'granted_by', 'item_count']);
+
 /** The most useful details of an action; ids are omitted. */
 export function detailLabel({ details }: Pick<ActivityEntry, 'details'>): string {
   if (typeof details.failure_code === 'string') return failureLabel(details.failure_code);
@@ -77,12 +110,24 @@ export function detailLabel({ details }: Pick<ActivityEntry, 'details'>): string
   return Object.entries(details)
     .filter(([key, value]) => !/(^|_)id$/.test(key) && value !== null && value !== '' && value !== false)
     .map(([key, value]) => {
+      const label = frequentLabel(key, value);
+      if (label !== undefined) return label;
       if (key === 'name' || key === 'username' || key === 'node_name') return toldText(value);
       if (Array.isArray(value)) return value.map(plainName).join(', ');
       if (value === true) return plainName(key);
       return `${plainName(key)} ${toldText(value)}`;
     })
+    .filter(Boolean)
     .join(' · ');
+}
+
+function frequentLabel(key: string, value: unknown): string | undefined {
+  if (OMITTED.has(key)) return '';
+  if (key === 'version' && typeof value === 'string') return t('version {version}', { version: value });
+  if (typeof value === 'number' && Object.hasOwn(COUNTS, key)) return COUNTS[key]?.(value);
+  const labels = Object.hasOwn(VALUES, key) ? VALUES[key] : undefined;
+  const label = labels?.[toldText(value)];
+  return label === undefined ? undefined : label && t(label);
 }
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -73,7 +73,7 @@ test('an entry says what happened to what, with links to it and to the person', 
 
 test('kind, time and person are filtered by the server', async () => {
   showPage(<Log />);
-  fireEvent.change(await screen.findByLabelText('Object'), { target: { value: 'job' } });
+  fireEvent.change(await screen.findByLabelText('Kind of object'), { target: { value: 'job' } });
   fireEvent.change(screen.getByLabelText('Time range'), { target: { value: '7' } });
   fireEvent.click(screen.getByRole('button', { name: /^By/ }));
   fireEvent.click(await screen.findByRole('button', { name: 'Show alice' }));
@@ -92,7 +92,7 @@ test('the entries of some days, and those about one thing, are requested from th
   fireEvent.change(await screen.findByLabelText('Time range'), { target: { value: 'between' } });
   fireEvent.change(await screen.findByLabelText('First day'), { target: { value: '2026-11-20' } });
   fireEvent.change(screen.getByLabelText('Last day'), { target: { value: '2026-11-21' } });
-  fireEvent.click(screen.getByRole('button', { name: /^Thing/ }));
+  fireEvent.click(screen.getByRole('button', { name: /^Object/ }));
   fireEvent.click(await screen.findByRole('button', { name: 'Show SuperTux' }));
   await waitFor(() => {
     const last = queries.findLast((query) => query.has('target_id'));

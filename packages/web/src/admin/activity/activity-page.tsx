@@ -31,8 +31,8 @@ const ABOUT = [
   { value: 'image', label: msg('Images') },
   { value: 'storage_home', label: msg('Homes') },
   { value: 'launch_profile', label: msg('Launch profiles') },
-  { value: 'stream_profile', label: msg('Stream profiles') },
-  { value: 'runtime_preset', label: msg('Runtime presets') },
+  { value: 'stream_profile', label: msg('Rungs') },
+  { value: 'runtime_preset', label: msg('Presets') },
   { value: 'job', label: msg('Jobs') },
   { value: 'instance', label: msg('Settings') },
   { value: 'secret', label: msg('Secrets') },
@@ -67,7 +67,7 @@ export function ActivityPage(props: { search: ActivitySearch; onSearch: (search:
   const { query, items } = usePages(
     adminKeys.activityList(search),
     (cursor: number | undefined, signal) =>
-      call('activity.list', { query: { limit: 100, cursor, ...filter }, signal }),
+      call('activity.list', { query: { limit: 50, cursor, ...filter }, signal }),
     { refetchMs: REFRESH_MS },
   );
   return (
@@ -85,7 +85,7 @@ export function ActivityPage(props: { search: ActivitySearch; onSearch: (search:
           onChange={(q) => onSearch({ ...search, q })}
         />
         <NativeSelect
-          aria-label={t('Object')}
+          aria-label={t('Kind of object')}
           data={ABOUT.map(({ value, label }) => ({ value, label: t(label) }))}
           value={search.about ?? ''}
           onChange={(event) => onSearch({ ...search, about: event.currentTarget.value })}
@@ -118,7 +118,7 @@ export function ActivityPage(props: { search: ActivitySearch; onSearch: (search:
           </>
         )}
         <PickFilter
-          label={t('Thing')}
+          label={t('Object')}
           all={t('anything')}
           kind="things"
           id={search.thing}

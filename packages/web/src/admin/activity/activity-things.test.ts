@@ -6,6 +6,8 @@ const names: Names = {
   apps: new Map([['app-1', 'SuperTux']]),
   hosts: new Map([['host-1', 'gpu-01']]),
   users: new Map([['user-1', 'alice']]),
+  jobs: new Map([['home.gc', 'Deletion of homes']]),
+  images: new Map([['retro', 'Retro games']]),
 };
 const about = (action: string, target_type: string, target_id: string | null, details: object = {}) =>
   thingOf({ action, target_type, target_id, details: details as Record<string, unknown> }, names);
@@ -23,10 +25,22 @@ describe('the thing that an entry is about', () => {
       'SuperTux on gpu-01',
       '/admin/sessions/$id',
     ],
+    [
+      about('session.failed', 'session', 's', { app_id: 'app-1', host_id: 'host-1' }),
+      'SuperTux on gpu-01',
+      '/admin/sessions/$id',
+    ],
+    [
+      about('session.recording.freeze', 'session', 's', { app_id: 'app-1' }),
+      'SuperTux',
+      '/admin/sessions/$id',
+    ],
     [about('session.failed', 'session', 's', { host_id: 'gone' }), 'A session', '/admin/sessions/$id'],
-    [about('job.run', 'job', 'home.gc'), 'home.gc', '/admin/jobs/$id'],
+    [about('job.run', 'job', 'home.gc'), 'Deletion of homes', '/admin/jobs/$id'],
+    [about('job.run', 'job', 'gone'), 'gone', '/admin/jobs/$id'],
     [about('image.synced', 'image', null), 'the catalog', '/admin/images'],
-    [about('image.pinned', 'image', 'retro'), 'retro', '/admin/images/$id'],
+    [about('image.pinned', 'image', 'retro'), 'Retro games', '/admin/images/$id'],
+    [about('image.pinned', 'image', 'gone'), 'gone', '/admin/images/$id'],
     [
       about('storage.home.tombstone', 'storage_home', 'h', { username: 'bob', app_name: 'Steam' }),
       'bob’s files of Steam',

@@ -7,6 +7,8 @@ export interface Names {
   apps: ReadonlyMap<string, string>;
   hosts: ReadonlyMap<string, string>;
   users: ReadonlyMap<string, string>;
+  jobs: ReadonlyMap<string, string>;
+  images: ReadonlyMap<string, string>;
 }
 
 /** The object of an entry: its label, and the page that shows it; null: the object has no page, or is deleted. */
@@ -49,11 +51,11 @@ export function thingOf(entry: Told, names: Names): Thing {
     case 'launch_profile':
       return { label: name ?? id ?? '', link: page('/admin/profiles/$id') };
     case 'job':
-      return { label: id ?? '', link: page('/admin/jobs/$id') };
+      return { label: names.jobs.get(id ?? '') ?? id ?? '', link: page('/admin/jobs/$id') };
     case 'image':
       return id === null
         ? { label: t('the catalog'), link: { to: '/admin/images' } }
-        : { label: id, link: page('/admin/images/$id') };
+        : { label: names.images.get(id) ?? id, link: page('/admin/images/$id') };
     case 'storage_home': {
       const app = text(details.app_name) ?? t('a deleted app');
       const user = text(details.username) ?? t('a deleted account');

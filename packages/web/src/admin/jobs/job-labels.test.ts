@@ -87,7 +87,7 @@ describe('the label of a job in the list', () => {
 test.each([
   [{ error: 'no space left', summary: { deleted: 1 } }, 'no space left'],
   [{ error: null, summary: { reason: 'live sessions' } }, 'live sessions'],
-  [{ error: null, summary: { deleted: 2, kept: 0 } }, 'deleted 2 · kept 0'],
+  [{ error: null, summary: { deleted: 2, kept: 0 } }, '2 deleted · 0 kept'],
   [{ error: null, summary: {} }, ''],
 ])('a run that says %j: %s', (run, label) => {
   expect(resultLabel(run)).toBe(label);
