@@ -100,7 +100,7 @@ export function ListTable<Row>(props: {
       aria-label={t('{name}, table', { name: props.label })}
     >
       <table className={styles.table}>
-        <thead data-sortable={sortable}>
+        <thead data-sortable={sortable} data-label={t('Sort by')}>
           <tr>
             {columns.map((column) => (
               <HeadCell key={column.head} column={column} order={order} />

@@ -1,5 +1,5 @@
 import { ActionIcon, Button } from '@mantine/core';
-import { IconX } from '@tabler/icons-react';
+import { IconSelector, IconX } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { t } from '../../../i18n/translate.ts';
@@ -34,7 +34,7 @@ export function PickFilter(props: {
   const shown = id === undefined ? props.all : (name.data ?? (name.isError ? t('Deleted') : '…'));
   return (
     <span className={styles.pickFilter}>
-      <Button onClick={() => setPicking(true)}>
+      <Button rightSection={<IconSelector size={16} />} onClick={() => setPicking(true)}>
         <span className={styles.dim}>{label}:</span>&nbsp;
         <span className={styles.pickFilterName}>{shown}</span>
       </Button>
