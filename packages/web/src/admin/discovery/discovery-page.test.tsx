@@ -86,6 +86,16 @@ test('a new decision names the people who lost a title', async () => {
   );
 });
 
+test.each([
+  ['440', `${tile.name} 440`],
+  ['228980', 'Steamworks Common Redistributables 228980'],
+  ['570', '570'],
+])('the decision about %s is shown as "%s"', async (external_id, shown) => {
+  answers['libraryRules.list'] = () => ({ items: [{ ...libraryRules[0]!, external_id }] });
+  const button = await screen.findByRole('button', { name: `Change the decision about ${external_id}` });
+  await waitFor(() => expect(button.closest('tr')?.cells[0]?.textContent?.trim()).toBe(shown));
+});
+
 test('a refusal is shown in the dialog', async () => {
   answers['libraryRules.delete'] = () => refusal(404, 'not_found', '');
   await press('Remove the decision about 570');

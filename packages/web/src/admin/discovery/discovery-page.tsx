@@ -65,9 +65,9 @@ const SCAN_COLUMNS: readonly Column<LibraryStatus['recent_scans'][number]>[] = [
   { head: msg('Found'), kind: 'number', cell: (scan) => scan.observed },
   { head: msg('New'), kind: 'number', cell: (scan) => scan.created },
   { head: msg('Kept out'), kind: 'number', cell: (scan) => scan.suppressed },
-  { head: msg('Given'), kind: 'number', cell: (scan) => scan.granted },
-  { head: msg('Taken back'), kind: 'number', cell: (scan) => scan.revoked },
-  { head: msg('Trouble'), kind: 'wrap', cell: (scan) => scan.error },
+  { head: msg('Access given'), kind: 'number', cell: (scan) => scan.granted },
+  { head: msg('Access removed'), kind: 'number', cell: (scan) => scan.revoked },
+  { head: msg('Error'), kind: 'wrap', cell: (scan) => scan.error },
 ];
 
 export type DiscoverySearch = ListSearch<'app' | 'user'>;
@@ -151,7 +151,7 @@ export function DiscoveryPage(props: {
           <>
             {isOldest && <LauncherAccess key={`access ${provider.id}`} app={provider} />}
             <Unpublished key={`titles ${provider.id}`} app={provider} apps={apps.data?.items ?? []} />
-            <Rules key={`rules ${provider.id}`} app={provider} />
+            <Rules key={`rules ${provider.id}`} app={provider} apps={apps.data?.items ?? []} />
           </>
         )}
         {apps.isSuccess && provider === undefined && <NoProvider />}

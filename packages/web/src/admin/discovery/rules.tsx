@@ -19,12 +19,24 @@ import { adminKeys } from '../frame/admin-query-keys.ts';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { type Column, EndButton, ListTable } from '../frame/lists/list-table.tsx';
 import { Section } from '../frame/page-head.tsx';
+import { tileOf } from './discovery-labels.ts';
 
 const columns = (on: {
+  nameOf: (rule: LibraryRule) => string;
   edit: (rule: LibraryRule) => void;
   remove: (rule: LibraryRule) => void;
 }): readonly Column<LibraryRule>[] => [
-  { head: msg('Number'), cell: (rule) => <span className="tabular">{rule.external_id}</span> },
+  {
+    head: msg('Title'),
+    kind: 'name',
+    title: (rule) => `${on.nameOf(rule)} ${rule.external_id}`.trim(),
+    cell: (rule) => (
+      <span className="tabular">
+        {on.nameOf(rule)}{' '}
+        <span className={on.nameOf(rule) === '' ? undefined : styles.dim}>{rule.external_id}</span>
+      </span>
+    ),
+  },
   {
     head: msg('Decision'),
     cell: ({ rule }) =>
@@ -72,8 +84,11 @@ export function titleProblem(number: string): string | null {
   return /^[1-9][0-9]{0,9}$/.test(text) && Number(text) < END ? null : t('A number such as 228980');
 }
 
-/** Rules about titles of a launcher. They override the service's own decisions. */
-export function Rules({ app }: { app: AdminApp }) {
+/**
+ * Rules about titles of a launcher. They override the service's own decisions.
+ * @param props.apps all apps, to find the name of a title
+ */
+export function Rules({ app, apps }: { app: AdminApp; apps: readonly AdminApp[] }) {
   const [editing, setEditing] = useState<LibraryRule | 'new' | null>(null);
   const [removing, setRemoving] = useState<LibraryRule | null>(null);
   const queryClient = useQueryClient();
@@ -81,6 +96,16 @@ export function Rules({ app }: { app: AdminApp }) {
     queryKey: adminKeys.libraryRules(app.id),
     queryFn: ({ signal }) => call('libraryRules.list', { params: { id: app.id }, signal }),
   });
+  const unpublished = useQuery({
+    queryKey: adminKeys.libraryUnpublished(app.id),
+    queryFn: ({ signal }) => call('libraryUnpublished.list', { params: { id: app.id }, signal }),
+  });
+  const nameOf = (rule: LibraryRule): string =>
+    tileOf(apps, app.id, rule)?.name ??
+    unpublished.data?.items.find(
+      (title) => title.external_source === rule.external_source && title.external_id === rule.external_id,
+    )?.name ??
+    '';
   const refresh = () =>
     Promise.all(
       [adminKeys.libraryRules(app.id), adminKeys.libraryUnpublished(app.id), adminKeys.adminApps].map(
@@ -116,7 +141,7 @@ export function Rules({ app }: { app: AdminApp }) {
       ) : (
         <ListTable
           label={t('Decisions')}
-          columns={columns({ edit: setEditing, remove: setRemoving })}
+          columns={columns({ nameOf, edit: setEditing, remove: setRemoving })}
           rows={rules}
           rowKey={(rule) => `${rule.external_source} ${rule.external_id}`}
           loadingRows={2}
