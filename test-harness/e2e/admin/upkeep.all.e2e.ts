@@ -213,7 +213,7 @@ describe('an administrator', () => {
   test('reads the activity as text, follows a link, and saves it for a spreadsheet', async () => {
     await open('/admin/activity?about=job');
     await shows('Changed a background job');
-    await page.getByRole('link', { name: 'auth.token_janitor' }).first().click();
+    await page.getByRole('link', { name: 'Expired sign-ins' }).first().click();
     await page.getByRole('heading', { level: 1, name: 'Expired sign-ins' }).waitFor();
     await open('/admin/activity');
     await shows('Made a link to set a password');
@@ -221,7 +221,7 @@ describe('an administrator', () => {
     await press('Save as CSV');
     const file = await (await saving).path();
     const lines = readFileSync(file, 'utf8').split('\r\n');
-    expect(lines[0]).toContain('"Time","Who","What","About"');
+    expect(lines[0]).toContain('"Time","Who","What","Object"');
     expect(lines.some((line) => line.includes('"ada","Made a link to set a password","grace"'))).toBe(true);
     expect(uncaught).toEqual([]);
   });

@@ -61,7 +61,13 @@ afterAll(async () => {
 });
 
 function run(program: string, ...args: string[]): void {
-  const env = { ...process.env, DISPLAY: host.display.name, LC_ALL: 'C.UTF-8', HOME: host.scratch };
+  const env = {
+    ...process.env,
+    DISPLAY: host.display.name,
+    LC_ALL: 'C.UTF-8',
+    HOME: host.scratch,
+    TMPDIR: host.scratch,
+  };
   app = spawn(program, args, { env, stdio: 'ignore', detached: true });
 }
 

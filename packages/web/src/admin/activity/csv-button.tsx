@@ -20,7 +20,7 @@ const PAGE = 100;
  * not measured.
  */
 const MAX = 10_000;
-const HEAD = ['Time', 'Who', 'What', 'About', 'Details', 'Severity', 'Action', 'Kind', 'Id'];
+const HEAD = ['Time', 'Who', 'What', 'Object', 'Details', 'Severity', 'Action', 'Kind', 'Id'];
 
 /** The filters of the requested entries. */
 type Filter = Parameters<typeof call<'activity.list'>>[1]['query'];
