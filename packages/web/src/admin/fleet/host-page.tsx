@@ -219,12 +219,13 @@ function Machine({ host }: { host: Host }) {
         <dd className="tabular">{megabytesLabel(host.mem_mb)}</dd>
         {host.storage?.map((disk) => (
           <div key={disk.path} style={{ display: 'contents' }}>
-            <dt title={disk.label}>{t('Disk {path}', { path: disk.path })}</dt>
+            <dt>{t('Disk {label}', { label: disk.label })}</dt>
             <dd className="tabular">
               {t('{free} of {total} free', {
                 free: megabytesLabel(disk.available_mb),
                 total: megabytesLabel(disk.total_mb),
-              })}
+              })}{' '}
+              <span className={styles.mono}>{disk.path}</span>
             </dd>
           </div>
         ))}
