@@ -8,7 +8,6 @@ const TEN_MINUTES = 600_000;
 
 const session = (over: Partial<RecordableSession>): RecordableSession => ({
   id: 's',
-  app_id: 'a',
   state: 'running',
   host_id: 'h',
   ended_at: null,

@@ -156,7 +156,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     expect((await list(id))[0].state).toBe('failed');
     expect((await get(id, recording_id)).status).toBe(409);
     expect(await world.activity('session.recording.freeze')).toMatchObject([
-      { target_id: id, actor_user_id: world.people.admin.id, details: { recording_id, app_id: appId } },
+      { target_id: id, actor_user_id: world.people.admin.id, details: { recording_id } },
     ]);
   });
 

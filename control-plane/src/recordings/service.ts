@@ -107,7 +107,7 @@ export function createRecordings(platform: Platform, { agents }: { agents: Agent
   /** @throws ApiError */
   async function order(sessionId: string, actorUserId: string | null): Promise<SessionRecordingsTable> {
     // Stores the row before the command is sent, because the result may arrive immediately.
-    const { row, app_id } = await database.transaction((tx) => addPending(tx, sessionId));
+    const row = await database.transaction((tx) => addPending(tx, sessionId));
     const result = await agents.command(row.host_id, {
       type: 'session_recording',
       ...{ session_id: sessionId, recording_id: row.id, op: 'freeze' },
@@ -115,18 +115,12 @@ export function createRecordings(platform: Platform, { agents }: { agents: Agent
     if (!mayHaveBegun(result)) await deletePending(db, row.id);
     const refusalOfIt = refusalOfHost(result);
     if (refusalOfIt !== null) throw refused(refusalOfIt);
-    await activity.record(actorUserId, 'session.recording.freeze', sessionId, {
-      recording_id: row.id,
-      app_id,
-    });
+    await activity.record(actorUserId, 'session.recording.freeze', sessionId, { recording_id: row.id });
     return row;
   }
 
   /** @throws ApiError with the first refusal */
-  async function addPending(
-    tx: Tx,
-    sessionId: string,
-  ): Promise<{ row: SessionRecordingsTable; app_id: string }> {
+  async function addPending(tx: Tx, sessionId: string): Promise<SessionRecordingsTable> {
     const session = await lockRecordable(tx, sessionId);
     if (session === undefined) throw new ApiError('not_found', { message: NO_SESSION });
     const nowMs = clock.nowMs();
@@ -143,7 +137,7 @@ export function createRecordings(platform: Platform, { agents }: { agents: Agent
       expires_at: nowMs + RECORDING_KEPT_MS,
     };
     await insertRecording(tx, row);
-    return { row, app_id: session.app_id };
+    return row;
   }
 
   /** Whether an automatic recording is allowed now; if so, counts it. */

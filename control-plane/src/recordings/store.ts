@@ -5,31 +5,25 @@ import type { SessionRecordingsTable } from '../platform/database/tables/recordi
 /** Facts of a session that decide whether it can be recorded. */
 export interface RecordableSession {
   id: string;
-  app_id: string;
   state: SessionStateName;
   host_id: string | null;
   ended_at: number | null;
   stream_recording: 0 | 1;
 }
 
-/** undefined: the session does not exist. */
-export function findRecordable(db: Executor, id: string): Promise<RecordableSession | undefined> {
-  return db
+const recordable = (db: Executor, id: string) =>
+  db
     .selectFrom('sessions')
-    .select(['id', 'app_id', 'state', 'host_id', 'ended_at', 'stream_recording'])
-    .where('id', '=', id)
-    .executeTakeFirst();
-}
+    .select(['id', 'state', 'host_id', 'ended_at', 'stream_recording'])
+    .where('id', '=', id);
 
-/** Locks a session, so that its recordings are counted and added by one request at a time. */
-export function lockRecordable(tx: Tx, id: string): Promise<RecordableSession | undefined> {
-  return tx
-    .selectFrom('sessions')
-    .select(['id', 'app_id', 'state', 'host_id', 'ended_at', 'stream_recording'])
-    .where('id', '=', id)
-    .forNoKeyUpdate()
-    .executeTakeFirst();
-}
+/** undefined: the session does not exist. */
+export const findRecordable = (db: Executor, id: string): Promise<RecordableSession | undefined> =>
+  recordable(db, id).executeTakeFirst();
+
+/** Like findRecordable; locks the session, so that its recordings are counted and added by one request at a time. */
+export const lockRecordable = (tx: Tx, id: string): Promise<RecordableSession | undefined> =>
+  recordable(tx, id).forNoKeyUpdate().executeTakeFirst();
 
 /** The recordings of a session that have not expired, newest first. */
 export function listRecordings(

@@ -31,8 +31,8 @@ describe('the thing that an entry is about', () => {
       '/admin/sessions/$id',
     ],
     [
-      about('session.recording.freeze', 'session', 's', { app_id: 'app-1' }),
-      'SuperTux',
+      about('session.recording.freeze', 'session', 's', { recording_id: 'r' }),
+      'A session',
       '/admin/sessions/$id',
     ],
     [about('session.failed', 'session', 's', { host_id: 'gone' }), 'A session', '/admin/sessions/$id'],

@@ -256,7 +256,7 @@ function NoProvider() {
       }
     >
       {t(
-        'A launcher is an app in which people install games, such as Steam. Its app is created automatically from an image of the catalog after discovery is switched on.',
+        'A launcher is an app in which people install games, such as Steam. When discovery is switched on, the launchers are created automatically from images of the catalog.',
       )}
     </EmptyState>
   );

@@ -239,7 +239,7 @@ export class FileTransfers {
   async #name(message: ViewerFiles): Promise<void> {
     const answer = await this.#ask(message);
     if (answer?.type === 'done') return;
-    // The general message is about a name of which there are many numbered copies.
+    // The general text of this code is for uploads, which try numbered copies of a name; a new name is tried once.
     if (answer?.type === 'failed' && answer.code === 'exists') throw new Error(t(TAKEN));
     throw new Error(labelOf(answer));
   }
