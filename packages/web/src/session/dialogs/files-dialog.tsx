@@ -95,6 +95,7 @@ export default function FilesDialog(props: {
     setPath(folder);
     setSelected(NOTHING);
     setKept([]);
+    setSaid(null);
   }, []);
   const actions = useMemo<FileActions>(
     () => ({
@@ -149,11 +150,13 @@ export default function FilesDialog(props: {
       const reason = failed.get(inside(name));
       return reason === undefined ? [] : [[name, reason] as const];
     });
-    setKept(left);
-    const count = names.length - left.length;
-    setSaid(count === 0 ? null : plural(count, '{n} item was deleted.', '{n} items were deleted.'));
-    // The other folder may contain the same names.
-    if (place.current === path) setSelected(new Set(left.map(([name]) => name)));
+    // Another folder may contain the same names.
+    if (place.current === path) {
+      const count = names.length - left.length;
+      setKept(left);
+      setSaid(count === 0 ? null : plural(count, '{n} item was deleted.', '{n} items were deleted.'));
+      setSelected(new Set(left.map(([name]) => name)));
+    }
     load('');
   };
   const rename = async (entry: FileEntry, name: string) => {

@@ -36,8 +36,12 @@ export function NameDialog(props: {
       .catch((error: Error) => setProblem(error.message))
       .finally(() => setPending(false));
   };
+  // The answer of the host is shown in this dialog.
+  const close = () => {
+    if (!pending) props.onClose();
+  };
   return (
-    <Dialog opened title={props.title} onClose={props.onClose}>
+    <Dialog opened title={props.title} onClose={close}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -59,7 +63,9 @@ export function NameDialog(props: {
           onChange={(event) => setName(event.currentTarget.value)}
         />
         <div className={styles.end}>
-          <Button onClick={props.onClose}>{t('Cancel')}</Button>
+          <Button disabled={pending} onClick={close}>
+            {t('Cancel')}
+          </Button>
           <Button type="submit" variant="filled" disabled={wanted === ''} loading={pending}>
             {props.action}
           </Button>

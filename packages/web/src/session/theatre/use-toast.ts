@@ -119,7 +119,10 @@ function useTouchHint(touched: boolean, holds: boolean): string | null {
     if (!touched || !takeTouchHint()) return;
     setUntil(true);
     const timer = clock.setTimeout(() => setUntil(false), NOTICE_MS);
-    return () => timer.cancel();
+    return () => {
+      timer.cancel();
+      setUntil(false);
+    };
   }, [touched]);
   if (!until) return null;
   return holds

@@ -75,7 +75,7 @@ export function MovePad(props: {
             onPointerDown={(event) => begin(event, control.group)}
             onPointerMove={follow}
             onPointerUp={finish}
-            onPointerCancel={() => setDrag(null)}
+            onPointerCancel={({ pointerId }) => pointerId === drag?.pointer && setDrag(null)}
           >
             <Control control={control} picture={NOTHING} />
           </div>
