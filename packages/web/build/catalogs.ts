@@ -11,10 +11,10 @@ import type { Forms, Table } from '../src/i18n/translate.ts';
 const SRC = path.resolve(import.meta.dirname, '../src');
 
 /**
- * Catalogues by file below `src`, and the sources whose texts they have. The server sends the files of administrators to
+ * Catalogues by area, files below `src`: one for each language. The server sends the files of administrators to
  * administrators only. Their pages load both catalogues, so theirs does not repeat texts of the other.
  */
-export const CATALOGS = { users: 'i18n/de.po', admin: 'admin/i18n/de.po' } as const;
+const CATALOGS = { users: ['i18n/de.po'], admin: ['admin/i18n/de.po'] } as const;
 export type Area = keyof typeof CATALOGS;
 
 /** A text of the sources. `plural` is the English form for other counts than one; null: the text has no count. */
@@ -108,7 +108,10 @@ export function textsIn(source: string): Omit<SourceText, 'files'>[] {
   ];
 }
 
-export const catalogFile = (area: Area): string => path.join(SRC, CATALOGS[area]);
+/** All catalogues, with the paths of their files. */
+export const catalogFiles = (['users', 'admin'] as const).flatMap((area) =>
+  CATALOGS[area].map((file) => ({ area, file: path.join(SRC, file) })),
+);
 
 function isAdmin(file: string): boolean {
   return /^(admin\/|entry\/admin|routes\/admin)/.test(file);

@@ -1,8 +1,7 @@
 /** Writes new texts of the sources into the catalogues, and removes unused ones. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { catalogFile, textsOf, updated } from './catalogs.ts';
+import { catalogFiles, textsOf, updated } from './catalogs.ts';
 
-for (const area of ['users', 'admin'] as const) {
-  const file = catalogFile(area);
+for (const { area, file } of catalogFiles) {
   writeFileSync(file, updated(readFileSync(file, 'utf8'), textsOf(area)));
 }

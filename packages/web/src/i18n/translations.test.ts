@@ -1,20 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import {
-  type Area,
-  CATALOGS,
-  catalogFile,
-  keyOf,
-  tableOf,
-  textsIn,
-  textsOf,
-  updated,
-} from '../../build/catalogs.ts';
+import { catalogFiles, keyOf, tableOf, textsIn, textsOf, updated } from '../../build/catalogs.ts';
 
 const placesOf = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(([place]) => place).sort();
 
-describe.each(Object.keys(CATALOGS) as Area[])('the German of the area of %s', (area) => {
-  const catalog = readFileSync(catalogFile(area), 'utf8');
+describe.each(catalogFiles)('the catalogue $file', ({ area, file }) => {
+  const catalog = readFileSync(file, 'utf8');
   const table = tableOf(catalog);
 
   test('has the texts of the sources; `./scripts/pnpm --filter @footlight/web texts` writes them', () => {
