@@ -21,8 +21,9 @@ const MAX_DEVICES = 128;
 
 /**
  * Reads displays, sound outputs and input devices from files of sysfs, procfs and udev, without opening a device.
- * @param paths roots of the files; tests pass other roots Source: Documentation/gpu/drm-uapi.rst, Documentation/ABI and
- * Documentation/sound/designs/procfile.rst of the kernel; /dev/input/by-id of udev.
+ * Source: Documentation/gpu/drm-uapi.rst, Documentation/ABI and Documentation/sound/designs/procfile.rst of the kernel;
+ * /dev/input/by-id of udev.
+ * @param paths roots of the files; tests pass other roots
  */
 export function linuxDisplays(
   paths = { drm: '/sys/class/drm', sound: '/proc/asound', inputs: '/dev/input/by-id' },

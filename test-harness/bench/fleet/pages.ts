@@ -75,6 +75,7 @@ async function measure(page: Page, url: string, first: string) {
       .filter(({ name }) => new URL(name).pathname.startsWith('/v1/'))
       .map(({ requestStart, responseEnd }) => responseEnd - requestStart),
   );
+  if (answers.length === 0) throw new Error(`${url}: no answer of the API was measured`);
   return {
     answers: answers.length,
     slowestAnswerMs: Math.round(Math.max(...answers)),

@@ -183,7 +183,7 @@ const ofGpus = (column: 'slots_used' | 'sessions_active' | 'vram_mb_total') =>
   sql`case when capacity_detection = 'ok' then
     (select sum(${sql.ref(`gpus.${column}`)}) from gpus where gpus.host_id = hosts.id and gpus.reported = 1) end`;
 /** Sorts names as people do: "gpu-2" before "gpu-10". */
-const BY_NAME = [sql`rtrim(lower(node_name), '0123456789')`, sql`length(node_name)`, sql`node_name`];
+const BY_NAME = [sql`rtrim(node_name, '0123456789')`, sql`length(node_name)`, sql`node_name`];
 const HOST_ORDERS: Readonly<Record<HostOrder, readonly RawBuilder<unknown>[]>> = {
   name: BY_NAME,
   state: [sql`status`],
@@ -207,7 +207,7 @@ export function listHostsBy(
   let query = filteredHosts(db, filter);
   for (const value of HOST_ORDERS[order])
     query = query.orderBy(value, (by) => (reverse ? by.desc() : by.asc()).nullsLast());
-  for (const value of BY_NAME) query = query.orderBy(value);
+  if (order !== 'name') for (const value of BY_NAME) query = query.orderBy(value);
   return query
     .offset(offset)
     .limit(limit + 1)

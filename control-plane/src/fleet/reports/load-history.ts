@@ -100,7 +100,8 @@ const minuteOf = (row: readonly number[] | undefined): number => Math.floor((row
 function meanOf(rows: readonly number[][]): number[][] {
   const newest = rows.at(-1);
   if (newest === undefined) return [];
-  const alike = rows.filter((row) => gpuIndexes(row) === gpuIndexes(newest));
+  const indexes = gpuIndexes(newest);
+  const alike = rows.filter((row) => gpuIndexes(row) === indexes);
   return [
     newest.map((_, column) => {
       const figures = alike.map((row) => row[column] ?? Number.NaN).filter((figure) => !Number.isNaN(figure));
