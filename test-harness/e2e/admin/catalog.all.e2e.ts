@@ -214,7 +214,7 @@ describe('an administrator', () => {
     await press('I have it');
     await press('Withdraw invite for the club');
     await press('Withdraw 1 invite');
-    await shows('No open invites');
+    await shows('No invite is still valid');
   });
 
   test('revokes an enrollment token, sets a host up, drains it, returns it and restarts its agent', async () => {

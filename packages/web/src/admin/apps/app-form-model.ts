@@ -1,6 +1,6 @@
 import { APP_DEFAULTS, DEFAULT_HOME_PATH } from '@footlight/protocol/app-defaults';
 import type { AdminApp, Body, RuntimeSpec } from '@footlight/protocol/rest';
-import { t } from '../../i18n/translate.ts';
+import { msg, t } from '../../i18n/translate.ts';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { numberRule, textRule } from '../frame/bound-rules.ts';
 import { envOf, envProblem, envText, linesOf, listOf, pathProblem } from '../frame/text-lines.ts';
@@ -144,7 +144,7 @@ const bounds = bodyBounds['apps.create'];
 
 /** The rule of each field: describes its error. */
 export const appRules = {
-  name: (value: string) => textRule(bounds.name, { blank: t('Give the app a name') })(value),
+  name: textRule(bounds.name, { blank: msg('Give the app a name') }),
   args: (value: string, form: AppForm) =>
     linesOf(value).length === 0 && form.image.trim() === '' && form.runtime_preset_id === ''
       ? t('Enter a command or a container image, or choose a preset')

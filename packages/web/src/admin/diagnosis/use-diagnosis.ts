@@ -79,7 +79,8 @@ export function useNames(session: Pick<Session, 'app_id' | 'user_id' | 'host_id'
   return {
     app: app.isError ? null : app.data?.app.name,
     user: user.isError ? null : user.data?.username,
-    host: hostId === null || host.isError ? null : host.data?.node_name,
+    // A failed refresh keeps the name that was read before.
+    host: hostId === null ? null : (host.data?.node_name ?? (host.isError ? null : undefined)),
     hostStatus: host.data?.status,
   };
 }

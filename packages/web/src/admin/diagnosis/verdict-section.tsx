@@ -14,6 +14,7 @@ import {
   TIER_LABELS,
   verdictLabel,
 } from './verdict-labels.ts';
+import { verdictSentence } from './verdict-sentences.ts';
 
 const columns = (verdict: SessionVerdict): readonly Column<SessionVerdict['falsifiers'][number]>[] => [
   { head: msg('Condition'), cell: conditionLabel },
@@ -43,7 +44,7 @@ export function VerdictSection({ verdict }: { verdict: SessionVerdict }) {
         <p className={styles.verdictTitle}>
           <StateChip tone={label.tone}>{label.title}</StateChip>
         </p>
-        <p className={styles.reason}>{verdict.reason}</p>
+        <p className={styles.reason}>{verdictSentence(verdict.reason)}</p>
         {label.remedy !== '' && <p className={styles.remedy}>{label.remedy}</p>}
         <dl className={pages.facts}>
           <dt>{t('Judged from')}</dt>

@@ -77,7 +77,7 @@ export function LauncherAccess({ app }: { app: AdminApp }) {
           <p>
             {accessLabel(access)}{' '}
             {rich(
-              'Single people get it on {page}. Each game of it belongs to the people who have installed it.',
+              'Individual people get it on {page}. Each game of it belongs to the people who have installed it.',
               {
                 page: (
                   <Link key="page" to="/admin/apps/$id" params={{ id: app.id }}>

@@ -30,12 +30,14 @@ const columns = (on: {
     head: msg('Title'),
     kind: 'name',
     title: (rule) => `${on.nameOf(rule)} ${rule.external_id}`.trim(),
-    cell: (rule) => (
-      <span className="tabular">
-        {on.nameOf(rule)}{' '}
-        <span className={on.nameOf(rule) === '' ? undefined : styles.dim}>{rule.external_id}</span>
-      </span>
-    ),
+    cell: (rule) => {
+      const name = on.nameOf(rule);
+      return (
+        <span className="tabular">
+          {name} <span className={name === '' ? undefined : styles.dim}>{rule.external_id}</span>
+        </span>
+      );
+    },
   },
   {
     head: msg('Decision'),

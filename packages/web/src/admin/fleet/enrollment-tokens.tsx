@@ -25,6 +25,7 @@ import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { type Column, EndButton, ListTable } from '../frame/lists/list-table.tsx';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { Section } from '../frame/page-head.tsx';
+import { useHosts } from './use-fleet.ts';
 
 const columns = (
   hosts: readonly Host[],
@@ -89,7 +90,8 @@ export const tokenRules = {
 };
 
 /** Enrollment tokens, each for one machine. */
-export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
+export function EnrollmentTokens() {
+  const hosts = useHosts().data?.items ?? [];
   const [deleting, setDeleting] = useState<EnrollmentToken | null>(null);
   const queryClient = useQueryClient();
   const [search, setSearch] = useListSearch(['tokens']);

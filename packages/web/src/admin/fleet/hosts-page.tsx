@@ -13,6 +13,7 @@ import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, ListTable } from '../frame/lists/list-table.tsx';
 import { SearchField, ShowMore, usePages } from '../frame/lists/paged-list.tsx';
+import { readSort } from '../frame/lists/table-sort.ts';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead } from '../frame/page-head.tsx';
 import { megabytesLabel } from '../frame/quantity-labels.ts';
@@ -78,7 +79,9 @@ export function HostsPage() {
   const [search, setSearch] = useListSearch(['q', 'sort', 'show']);
   const wanted = {
     q: search.q ?? '',
-    sort: search.sort as Query<'hosts.list'>['sort'],
+    sort: COLUMNS.some(({ sort }) => sort === readSort(search.sort).key)
+      ? (search.sort as Query<'hosts.list'>['sort'])
+      : undefined,
     attention: search.show === 'attention' || undefined,
   };
   const { query: hosts, items } = usePages(
@@ -130,7 +133,7 @@ export function HostsPage() {
         />
       )}
       <ShowMore query={hosts} />
-      <EnrollmentTokens hosts={items ?? []} />
+      <EnrollmentTokens />
       <AddHost opened={adding} onClose={() => setAdding(false)} />
     </>
   );

@@ -72,7 +72,7 @@ const columns = (run: ReturnType<typeof useRunJob>): readonly Column<Row>[] => [
   {
     head: msg('Next run'),
     sort: 'next',
-    by: ({ standing }) => standing.nextRunAt,
+    by: ({ job, standing }) => (job.schedule.kind === 'event' ? null : standing.nextRunAt),
     cell: ({ job, standing }) => <NextRun at={standing.nextRunAt} job={job} />,
   },
   {

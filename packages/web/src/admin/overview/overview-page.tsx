@@ -68,16 +68,14 @@ export function OverviewPage() {
   const isLoading = [summary, hosts, troubled, gpus, sessions, activity, jobs, images, failures].some(
     (query) => query.isPending,
   );
-  const unread = [summary, hosts, troubled].find((query) => query.isError);
+  const unread = [summary, hosts, troubled, images].find((query) => query.isError);
+  // Without the jobs, nobody knows whether one fails. Their section shows the error.
+  const isUnknown = unread !== undefined || jobs.isError;
   return (
     <>
       <PageHead
         title={
-          isLoading || unread !== undefined
-            ? t('Overview')
-            : count === 0
-              ? t('No host yet')
-              : findingsHeadline(findings)
+          isLoading || isUnknown ? t('Overview') : count === 0 ? t('No host yet') : findingsHeadline(findings)
         }
         lead={
           summary.data === undefined
@@ -101,7 +99,7 @@ export function OverviewPage() {
       {!isLoading && (
         <>
           {unread !== undefined && <Problem error={unread.error} retry={() => void unread.refetch()} />}
-          {unread === undefined && items.length > 0 && <FindingList findings={findings} />}
+          {!isUnknown && items.length > 0 && <FindingList findings={findings} />}
           {troubled.data?.next_cursor != null && (
             <p className={styles.dim}>
               <Link to="/admin/hosts" search={{ show: 'attention' } as never}>
@@ -109,8 +107,7 @@ export function OverviewPage() {
               </Link>
             </p>
           )}
-          <Section title={t('Fleet')} busy={hosts.isPending}>
-            {hosts.isPending && <Skeleton height={84} radius={14} />}
+          <Section title={t('Fleet')}>
             {hosts.isSuccess && items.length === 0 && (
               <EmptyState
                 icon={IconServer}

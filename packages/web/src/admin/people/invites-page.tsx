@@ -144,7 +144,7 @@ export function InvitesPage() {
       {invites?.length === 0 ? (
         <EmptyState
           icon={IconMailPlus}
-          title={state === 'pending' ? t('No open invites') : t('No invites yet')}
+          title={state === 'pending' ? t('No invite is still valid') : t('No invites yet')}
         >
           {t(
             'An invite lets a number of people register, with the role that you choose. Its code is shown once.',

@@ -1,6 +1,6 @@
 import { DEFAULT_HOME_PATH } from '@footlight/protocol/app-defaults';
 import type { RuntimePreset } from '@footlight/protocol/rest';
-import { msg, t } from '../../i18n/translate.ts';
+import { msg } from '../../i18n/translate.ts';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { textRule } from '../frame/bound-rules.ts';
 import { envOf, envText, listOf, pathProblem } from '../frame/text-lines.ts';
@@ -73,7 +73,6 @@ export function bodyOf(form: PresetForm, stored: RuntimePreset | undefined) {
 
 /** The rule of each field: describes its error. The server checks mounts. */
 export const presetRules = {
-  name: (value: string) =>
-    textRule(bodyBounds['runtimePresets.create'].name, { blank: t('Give the preset a name') })(value),
+  name: textRule(bodyBounds['runtimePresets.create'].name, { blank: msg('Give the preset a name') }),
   home_container_path: pathProblem,
 };

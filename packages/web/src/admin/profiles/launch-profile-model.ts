@@ -1,8 +1,8 @@
 import type { LaunchProfile } from '@footlight/protocol/rest';
-import { plural, t } from '../../i18n/translate.ts';
+import { msg, plural, t } from '../../i18n/translate.ts';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { numberRule, textRule } from '../frame/bound-rules.ts';
-import { idMessages } from './profile-labels.ts';
+import { ID_MESSAGES } from './profile-labels.ts';
 
 /** A launch profile in form fields. */
 export interface LaunchProfileForm {
@@ -55,8 +55,8 @@ export function bodyOf(form: LaunchProfileForm) {
 
 /** The rule of each field: describes its error. The server checks the chain. */
 export const launchProfileRules = {
-  id: (value: string) => textRule(bounds.id, idMessages())(value),
-  display_name: (value: string) => textRule(bounds.display_name, { blank: t('Give it a name') })(value),
+  id: textRule(bounds.id, ID_MESSAGES),
+  display_name: textRule(bounds.display_name, { blank: msg('Give it a name') }),
   sort_order: numberRule(bounds.sort_order),
   rungs: (value: string[]) => (value.length === 0 ? t('Add at least one H.264 rung') : null),
 };

@@ -2,10 +2,10 @@ import type { ChainWarning, LaunchProfile, StreamProfile } from '@footlight/prot
 import { localeTag, msg, plural, t } from '../../i18n/translate.ts';
 
 /** Error texts for an id that an administrator chooses. */
-export const idMessages = () => ({
-  blank: t('Choose an id'),
-  pattern: t('Choose another id: this one cannot be part of an address'),
-});
+export const ID_MESSAGES = {
+  blank: msg('Choose an id'),
+  pattern: msg('Choose another id: this one cannot be part of an address'),
+};
 
 export const CODEC_LABELS = { h264: 'H.264', hevc: 'HEVC', av1: 'AV1' };
 

@@ -32,7 +32,7 @@ const COLUMNS: readonly Column<LaunchProfile>[] = [
   {
     head: msg('For'),
     sort: 'for',
-    by: (profile) => VISIBILITY_LABELS[profile.visibility],
+    by: (profile) => t(VISIBILITY_LABELS[profile.visibility]),
     cell: (profile) => t(VISIBILITY_LABELS[profile.visibility]),
   },
   {

@@ -14,7 +14,7 @@ import { changesOf } from '../frame/changes.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { ChainWarnings } from './chain-warnings.tsx';
-import { VISIBILITIES } from './profile-labels.ts';
+import { isFault, VISIBILITIES } from './profile-labels.ts';
 import { DISCLOSED_FIELDS, NEW_RUNG, type RungForm, rungOf, rungRules } from './rung-model.ts';
 
 const CODECS = [
@@ -75,7 +75,7 @@ function RungFields({ rung, onDone }: { rung: StreamProfile | null; onDone: () =
       const name = answer.display_name;
       const message = rung === null ? t('{name} was added', { name }) : t('{name} was saved', { name });
       notifications.show({ message, autoClose: 4000 });
-      if (answer.warnings === undefined) onDone();
+      if (!answer.warnings?.some(isFault)) onDone();
       return Promise.all([
         queryClient.invalidateQueries({ queryKey: adminKeys.rungs }),
         queryClient.invalidateQueries({ queryKey: adminKeys.launchProfiles }),
@@ -83,7 +83,7 @@ function RungFields({ rung, onDone }: { rung: StreamProfile | null; onDone: () =
     },
   });
   const refusal = useRefusal(form, save.error);
-  if (save.data?.warnings !== undefined) {
+  if (save.data?.warnings?.some(isFault)) {
     return (
       <div className={styles.stack}>
         <p>{t('The rung was saved. With its new codec, these chains have warnings:')}</p>

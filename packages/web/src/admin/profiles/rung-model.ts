@@ -1,8 +1,8 @@
 import type { StreamProfile } from '@footlight/protocol/rest';
-import { t } from '../../i18n/translate.ts';
+import { msg } from '../../i18n/translate.ts';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { numberRule, textRule } from '../frame/bound-rules.ts';
-import { idMessages } from './profile-labels.ts';
+import { ID_MESSAGES } from './profile-labels.ts';
 
 /** A rung in form fields. A number is stored as text while a person edits it. */
 export type RungForm = {
@@ -54,8 +54,8 @@ const bounds = bodyBounds['streamProfiles.create'];
 
 /** The rule of each field: describes its error. */
 export const rungRules = {
-  id: (value: string) => textRule(bounds.id, idMessages())(value),
-  display_name: (value: string) => textRule(bounds.display_name, { blank: t('Give it a name') })(value),
+  id: textRule(bounds.id, ID_MESSAGES),
+  display_name: textRule(bounds.display_name, { blank: msg('Give it a name') }),
   width: numberRule(bounds.width),
   height: numberRule(bounds.height),
   fps: numberRule(bounds.fps),

@@ -85,19 +85,16 @@ const columns = (on: {
   {
     head: msg('Actions'),
     kind: 'action',
-    cell: (rung) => {
-      const refusal = refusalLabel(rung);
-      return (
+    // What uses a rung stands in its row.
+    cell: (rung) =>
+      refusalLabel(rung) === null && (
         <EndButton
           label={t('Delete rung {rung}', { rung: rung.display_name })}
-          title={refusal ?? undefined}
-          disabled={refusal !== null}
           onClick={() => on.remove(rung)}
         >
           {t('Delete')}
         </EndButton>
-      );
-    },
+      ),
   },
 ];
 

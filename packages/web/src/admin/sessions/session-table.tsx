@@ -10,7 +10,7 @@ import { type Column, EndButton, ListTable, type TableOrder } from '../frame/lis
 import { type Stoppable, StopSession } from './stop-session.tsx';
 import { storyOf } from './story.ts';
 
-export const SESSION_COLUMNS: readonly Column<AdminSession>[] = [
+const SESSION_COLUMNS: readonly Column<AdminSession>[] = [
   {
     head: msg('App'),
     kind: 'name',

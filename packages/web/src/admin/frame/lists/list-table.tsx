@@ -9,7 +9,7 @@ import { nextSort, readSort, type SortValue, sortedBy } from './table-sort.ts';
 
 /** A column of a table. */
 export interface Column<Row> {
-  /** English head, marked with `msg`; the table translates it. */
+  /** English head, marked with `msg`; the table translates it, and shows other texts unchanged. */
   head: string;
   /**
    * name: the row's main link. number: right-aligned. code: in a fixed-width font. short: shortened if it is too long.
@@ -45,11 +45,9 @@ const CLASS_OF_KIND = {
 /**
  * The button of a row for an action that ends, deletes or removes the row's object.
  * @param props.label names the row for screen readers
- * @param props.title tooltip, such as the reason why the button is disabled
  */
 export function EndButton(props: {
   label: string;
-  title?: string | undefined;
   disabled?: boolean;
   onClick: () => void;
   children: ReactNode;
@@ -61,7 +59,6 @@ export function EndButton(props: {
       color="danger"
       disabled={props.disabled ?? false}
       aria-label={props.label}
-      title={props.title}
       onClick={props.onClick}
     >
       {props.children}
