@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { batchReads, coalesceReads, type Database } from '../platform/database/index.ts';
+import { coalesceReads, type Database } from '../platform/database/index.ts';
 import { CachedBody } from '../platform/http/message/cached-body.ts';
 import { nextOffset, type OffsetPage, readOffset } from '../platform/offset-cursor.ts';
 import { changesReader, loadVersion } from './changes.ts';
@@ -7,7 +7,7 @@ import type { CatalogDeps } from './deps.ts';
 import { loadFavourites } from './favourites/store.ts';
 import { bytesOf, ListedCatalog, type Reader } from './listed-catalog.ts';
 import { toListItem } from './record.ts';
-import { findEnabledApps, listEnabledApps, listEntitledApps, loadGrants } from './store.ts';
+import { listEnabledApps, listEntitledApps, loadGrants } from './store.ts';
 
 /** Limits of the cached answers: their number and their total bytes. Chosen, not measured. */
 const MAX_BODIES = 2_000;
@@ -23,8 +23,18 @@ const MAX_STARTS = 4;
 
 /** The cached list of apps. */
 export interface AppList {
-  /** JSON of one page of the user's apps. @throws ApiError 400 for a cursor that this list did not return */
-  body(userId: string, query: { limit: number; cursor?: string | undefined }): Promise<CachedBody>;
+  /** The catalog with every change committed before this call. */
+  current(): Promise<ListedCatalog>;
+  /**
+   * JSON of one page of the user's apps.
+   * @param catalogRead result of current(), called since the request arrived
+   * @throws ApiError 400 for a cursor that this list did not return
+   */
+  body(
+    userId: string,
+    query: { limit: number; cursor?: string | undefined },
+    catalogRead?: Promise<ListedCatalog>,
+  ): Promise<CachedBody>;
 }
 
 /**
@@ -45,9 +55,6 @@ export function createAppList(
     sizeCalculation: ({ body }) => body.maxBytes,
   });
   const loadChanges = changesReader(database, () => kept?.version ?? 0);
-  const loadApp = batchReads((ids: readonly string[]) => findEnabledApps(database.db, ids), {
-    schedule: (begin) => process.nextTick(begin),
-  });
 
   const start = coalesceReads(async () => {
     const version = await loadVersion(database.db);
@@ -62,7 +69,6 @@ export function createAppList(
     return catalog;
   });
 
-  /** The catalog with every change committed before this call. */
   async function current(): Promise<ListedCatalog> {
     for (let starts = 0; kept !== null && starts < MAX_STARTS; starts++) {
       const catalog: ListedCatalog = kept;
@@ -88,14 +94,6 @@ export function createAppList(
     return reader;
   }
 
-  /** Reads the changed apps from the database again. */
-  async function refresh(catalog: ListedCatalog): Promise<void> {
-    if (catalog.outdated.size === 0) return;
-    await Promise.all(
-      [...catalog.outdated].map(async ([appId, seen]) => catalog.bring(appId, seen, await loadApp(appId))),
-    );
-  }
-
   async function itemsOf(
     userId: string,
     reader: Reader,
@@ -115,16 +113,17 @@ export function createAppList(
   }
 
   return {
-    async body(userId, query) {
+    current,
+    async body(userId, query, catalogRead = current()) {
       const page = { offset: readOffset(query.cursor), limit: query.limit };
-      const catalog = await current();
+      const catalog = await catalogRead;
       const key = `${userId}/${page.offset}/${page.limit}`;
       const had = bodies.get(key);
       if (had?.catalog === catalog && had.version >= catalog.appsChangedAt) {
         if (had.reader === readers.get(userId)) return had.body;
       }
       const { version } = catalog;
-      const [reader] = await Promise.all([readerOf(userId, catalog), refresh(catalog)]);
+      const reader = await readerOf(userId, catalog);
       const items = await itemsOf(userId, reader, page, catalog);
       const body = new CachedBody(listOf(items.slice(0, page.limit), nextOffset(page, items.length)));
       bodies.set(key, { catalog, version, reader, body });

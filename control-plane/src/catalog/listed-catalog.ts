@@ -3,7 +3,7 @@ import type { OffsetPage } from '../platform/offset-cursor.ts';
 import type { RecordedChange } from './changes.ts';
 import type { DisplayStreams } from './deps.ts';
 import { type ListRow, toListItem } from './record.ts';
-import type { ListingFacts } from './store.ts';
+import type { ListedApp, ListingFacts } from './store.ts';
 
 /** A user's part of the list: entitlements and favourites. */
 export interface Reader {
@@ -13,7 +13,7 @@ export interface Reader {
 }
 
 /** A cached app of the lists. */
-class ListedApp {
+class CachedApp {
   readonly id: string;
   readonly facts: ListingFacts;
   readonly #item: AppListItem;
@@ -36,7 +36,7 @@ class ListedApp {
     return this.#plain;
   }
 
-  isBefore({ id, facts }: ListedApp): boolean {
+  isBefore({ id, facts }: CachedApp): boolean {
     const later = this.facts.createdAtMs - facts.createdAtMs;
     return later > 0 || (later === 0 && this.id > id);
   }
@@ -45,21 +45,14 @@ class ListedApp {
 /** JSON of a list item, followed by a comma. */
 export const bytesOf = (item: AppListItem): Buffer => Buffer.from(`${JSON.stringify(item)},`);
 
-type FoundApp = { row: ListRow; facts: ListingFacts };
-
-/**
- * The enabled apps at one catalog version; later changes advance it. Pure: a changed app stays marked as outdated until
- * the caller passes its stored values to bring().
- */
+/** The enabled apps at one catalog version; later changes advance it. Pure. */
 export class ListedCatalog {
   readonly displayStreams: DisplayStreams;
   /** Whether there are too many apps to cache; then only versions are tracked. */
   readonly large: boolean;
   readonly #maxApps: number;
-  readonly #newestFirst: ListedApp[];
-  readonly #byId: Map<string, ListedApp>;
-  /** Changed apps that were not read again yet, with the version of the change. */
-  readonly #outdated = new Map<string, number>();
+  readonly #newestFirst: CachedApp[];
+  readonly #byId: Map<string, CachedApp>;
   #version: number;
   #appsChangedAt: number;
 
@@ -69,7 +62,7 @@ export class ListedCatalog {
    */
   constructor(
     version: number,
-    apps: readonly FoundApp[] | null,
+    apps: readonly ListedApp[] | null,
     displayStreams: DisplayStreams,
     maxApps: number,
   ) {
@@ -79,7 +72,7 @@ export class ListedCatalog {
     this.large = apps === null;
     this.#maxApps = maxApps;
     this.#newestFirst = (apps ?? [])
-      .map(({ row, facts }) => new ListedApp(row, facts, displayStreams))
+      .map(({ row, facts }) => new CachedApp(row, facts, displayStreams))
       .sort((a, b) => (a.isBefore(b) ? -1 : 1));
     this.#byId = new Map(this.#newestFirst.map((app) => [app.id, app]));
   }
@@ -93,10 +86,6 @@ export class ListedCatalog {
     return this.#appsChangedAt;
   }
 
-  get outdated(): ReadonlyMap<string, number> {
-    return this.#outdated;
-  }
-
   /** Applies changes. Changes up to the current version are skipped. */
   advance(changes: readonly RecordedChange[], onUser: (userId: string) => void): boolean {
     for (const { version, change } of changes) {
@@ -107,27 +96,19 @@ export class ListedCatalog {
         onUser(change.userId);
       } else {
         this.#appsChangedAt = version;
-        if (!this.large) this.#outdated.set(change.appId, version);
+        if (!this.large) this.#replace(change.appId, change.found);
       }
     }
     return this.#newestFirst.length <= this.#maxApps;
   }
 
-  /**
-   * Puts an app at its current place, unless a concurrent call has already put it there.
-   * @param seen version of the change after which the app was read
-   * @param found undefined: the app is deleted or disabled
-   */
-  bring(appId: string, seen: number, found: FoundApp | undefined): void {
-    const changedAt = this.#outdated.get(appId);
-    if (changedAt === undefined) return;
-    // An app that changed again stays outdated.
-    if (changedAt === seen) this.#outdated.delete(appId);
+  /** Puts an app at its current place. */
+  #replace(appId: string, found: ListedApp | null): void {
     const former = this.#byId.get(appId);
     if (former !== undefined) this.#newestFirst.splice(this.#newestFirst.indexOf(former), 1);
     this.#byId.delete(appId);
-    if (found === undefined) return;
-    const app = new ListedApp(found.row, found.facts, this.displayStreams);
+    if (found === null) return;
+    const app = new CachedApp(found.row, found.facts, this.displayStreams);
     this.#newestFirst.splice(this.#placeOf(app), 0, app);
     this.#byId.set(appId, app);
   }
@@ -135,7 +116,7 @@ export class ListedCatalog {
   /**
    * Index of an app, found by binary search, because a scan of thousands of apps takes longer than rebuilding a page.
    */
-  #placeOf(app: ListedApp): number {
+  #placeOf(app: CachedApp): number {
     let from = 0;
     let to = this.#newestFirst.length;
     while (from < to) {

@@ -5,8 +5,11 @@ import type { Catalog } from './service.ts';
 export function registerCatalogRoutes(server: Server, catalog: Catalog): void {
   server.handle(
     'apps.list',
-    async ({ caller, query }) => ({ status: 200, kept: await catalog.listBody(caller.userId, query) }),
-    { compress: false },
+    async ({ caller, query, begun }) => ({
+      status: 200,
+      kept: await catalog.listBody(caller.userId, query, begun),
+    }),
+    { begin: catalog.beginList, compress: false },
   );
   server.handle('apps.read', async ({ caller, params }) => ({
     status: 200,

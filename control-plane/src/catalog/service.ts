@@ -2,12 +2,11 @@ import { DAY_MS } from '@footlight/platform';
 import type { AdminApp, AppListItem, Body } from '@footlight/protocol/rest';
 import { flag, lockForRemoval, onUniqueViolation, type Tx } from '../platform/database/index.ts';
 import { ApiError, invalid } from '../platform/errors.ts';
-import type { CachedBody } from '../platform/http/message/cached-body.ts';
 import type { Caller } from '../platform/http/message/contract.ts';
 import { nextOffset, readOffset } from '../platform/offset-cursor.ts';
 import type { Platform } from '../platform/platform.ts';
 import { releaseHomesOfApp } from '../storage/index.ts';
-import { createAppList } from './app-list.ts';
+import { type AppList, createAppList } from './app-list.ts';
 import { recordCatalogChange } from './changes.ts';
 import type { CatalogDeps } from './deps.ts';
 import { createEntitlements, type Entitlements } from './entitlements/service.ts';
@@ -46,8 +45,10 @@ export interface Catalog {
   presets: Presets;
   favourites: Favourites;
   highlights: Highlights;
+  /** Starts the read that listBody needs. */
+  beginList: AppList['current'];
   /** JSON of one page of the caller's apps, cached per user. @throws 400 for an invalid cursor */
-  listBody(userId: string, query: { limit: number; cursor?: string | undefined }): Promise<CachedBody>;
+  listBody: AppList['body'];
   /** @throws 404 for a person: the app is unknown, disabled or not entitled; for an administrator: it is unknown */
   read(caller: Caller, appId: string): Promise<AdminApp | AppListItem>;
   listAll(
@@ -181,6 +182,7 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
     favourites: createFavourites(platform),
     highlights: createHighlights(platform),
 
+    beginList: appList.current,
     listBody: appList.body,
 
     async read(caller, appId) {

@@ -56,7 +56,8 @@ export interface ListingFacts {
   everybodys: boolean;
 }
 
-type ListedApp = { row: ListRow; facts: ListingFacts };
+/** An enabled app as the cached lists need it. */
+export type ListedApp = { row: ListRow; facts: ListingFacts };
 
 /** All enabled apps, newest first; null if there are more than `max`. */
 export async function listEnabledApps(db: Executor, max: number): Promise<ListedApp[] | null> {
@@ -80,31 +81,6 @@ export async function listEnabledApps(db: Executor, max: number): Promise<Listed
     row,
     facts: { createdAtMs: created_at, everybodys: everybodys.has(row.id) },
   }));
-}
-
-/** Finds which of the given apps exist and are enabled. */
-export async function findEnabledApps(db: Executor, ids: readonly string[]): Promise<Map<string, ListedApp>> {
-  const rows = await db
-    .selectFrom('apps')
-    .select(LIST_COLUMNS)
-    .select('created_at')
-    .select((eb) =>
-      eb
-        .selectFrom('entitlements')
-        .select((count) => count.fn.countAll<number>().as('rows'))
-        .whereRef('entitlements.app_id', '=', 'apps.id')
-        .where('subject_id', 'is', null)
-        .as('everybodys'),
-    )
-    .where('id', 'in', ids)
-    .where('enabled', '=', 1)
-    .execute();
-  return new Map(
-    rows.map(({ created_at, everybodys, ...row }) => [
-      row.id,
-      { row, facts: { createdAtMs: created_at, everybodys: (everybodys ?? 0) > 0 } },
-    ]),
-  );
 }
 
 /** Ids of the apps in the user's own entitlements. */

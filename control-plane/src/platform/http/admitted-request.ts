@@ -19,6 +19,8 @@ export class AdmittedRequest {
   params: object = NOTHING;
   query: object = NOTHING;
   body: unknown = undefined;
+  /** See HandleOptions.begin. */
+  begun: unknown = undefined;
   readonly #addresses: ClientAddresses;
   #client: ClientAddress | null = null;
 
@@ -50,8 +52,8 @@ export class AdmittedRequest {
   }
 
   /** The same request, typed by the operation whose schemas parsed it. */
-  as<Id extends OperationId>(): OperationRequest<Id> {
-    return this as unknown as OperationRequest<Id>;
+  as<Id extends OperationId, Begun>(): OperationRequest<Id, Begun> {
+    return this as unknown as OperationRequest<Id, Begun>;
   }
 
   #from(): ClientAddress {

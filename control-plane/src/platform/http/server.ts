@@ -89,10 +89,10 @@ export interface Server {
   /** Call this before the first operation with a bearer token or a node credential. */
   setCallerChecks(checks: CallerChecks): void;
   /** @throws when the operation is undeclared or already has a handler */
-  handle<Id extends OperationId>(
+  handle<Id extends OperationId, Begun extends Promise<unknown> | undefined = undefined>(
     id: Id,
-    handler: (request: OperationRequest<Id>) => Promise<OperationResponse<Id>>,
-    options?: HandleOptions<Id>,
+    handler: (request: OperationRequest<Id, Begun>) => Promise<OperationResponse<Id>>,
+    options?: HandleOptions<Id, Begun>,
   ): void;
   /** Registers a WebSocket operation. */
   upgrade<Id extends OperationId>(id: Id, handler: UpgradeHandler<Id>): void;
@@ -390,8 +390,12 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         ...(handleOptions.compress === false && { compress: false as const }),
         exposeHeadRoute: operation.method === 'GET' && operation.contentType !== EVENT_STREAM,
         onRequest: async (request, reply) => {
+          const begun = handleOptions.begin?.();
+          // A failed read must not end the process when the request is refused before it awaits the read.
+          begun?.catch(() => undefined);
           const admitted = await admit(operation, request, reply);
-          if (handleOptions.early) await handleOptions.early(admitted.as<typeof id>());
+          admitted.begun = begun;
+          if (handleOptions.early) await handleOptions.early(admitted.as());
           request[ADMITTED] = admitted;
         },
         handler: async (request, reply) => {
@@ -403,7 +407,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
             // A client may delay the end of a body by 30 s, so its rights are checked after the body.
             if (isSlow && admitted.caller !== null) admitted.caller = await callerOf(operation, request);
           }
-          const answer = await handler(admitted.as<typeof id>());
+          const answer = await handler(admitted.as());
           return send(operation, answer, reply, (bytes) => hold(bytes, reply, admitted.caller));
         },
       });
@@ -419,7 +423,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         url: routeUrl(operation.path),
         onRequest: async (request, reply) => {
           const admitted = await admit(operation, request, reply);
-          await handler.authorize(admitted.as<typeof id>(), request.ws === true);
+          await handler.authorize(admitted.as(), request.ws === true);
           request[ADMITTED] = admitted;
           limitPayload(request.raw.socket, handler.maxPayloadBytes);
         },
@@ -437,7 +441,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
           admitted.reply.raw.detachSocket(request.raw.socket);
           socket.removeAllListeners('error');
           socket.on('error', cut);
-          return handler.open(socket, admitted.as<typeof id>());
+          return handler.open(socket, admitted.as());
         },
       });
     },

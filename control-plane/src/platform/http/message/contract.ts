@@ -70,7 +70,9 @@ export interface EarlyRequest<Id extends OperationId> {
   reply: FastifyReply;
 }
 
-export interface OperationRequest<Id extends OperationId> extends EarlyRequest<Id> {
+export interface OperationRequest<Id extends OperationId, Begun = undefined> extends EarlyRequest<Id> {
+  /** The result of `HandleOptions.begin`. */
+  begun: Begun;
   /** The body as parsed by the operation's schema, or the upload; undefined if neither is declared. */
   body: BodyOf<Id>;
 }
@@ -88,9 +90,14 @@ export type OperationResponse<Id extends OperationId> =
   /** The handler has taken over the connection with `hijack(reply)`. */
   | { hijacked: true };
 
-export interface HandleOptions<Id extends OperationId> {
+export interface HandleOptions<Id extends OperationId, Begun = undefined> {
   /** Runs after authentication and path check and before the body is read: rate limits, credentials in headers. */
   early?: (request: EarlyRequest<Id>) => Promise<void> | void;
+  /**
+   * Called before the caller is looked up. Starts a read that does not depend on the caller, so that on Postgres the
+   * request waits for one round trip instead of two. A refused request ignores the result.
+   */
+  begin?: () => Begun;
   /** Maximum bytes of an upload; missing: the declared limit applies. */
   maxUploadBytes?: number;
   /** Answers are cached bodies with their own compression. */
