@@ -40,8 +40,7 @@ export async function mount(
   if (root === null) throw new Error('the document has no #root');
   const waiting = clock.setTimeout(() => root.replaceChildren(waitingText()), WAITING_AFTER_MS);
   await Promise.all([showChosenLanguage(), load()]).finally(() => waiting.cancel());
-  root.replaceChildren();
-  // A transition is rendered in slices, so that a slow phone can handle touches between the slices.
+  // Its first commit removes what the document shows until then. A transition is rendered in slices, so that a slow phone can handle touches between the slices.
   startTransition(() =>
     createRoot(root).render(
       <StrictMode>

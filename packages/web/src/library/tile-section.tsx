@@ -1,55 +1,37 @@
 import type { AppListItem } from '@footlight/protocol/rest';
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
 import { Skeleton } from '../components/skeleton.tsx';
 import { t } from '../i18n/translate.ts';
-import { gridShape, gridWidth } from './grid-shape.ts';
 import styles from './library.module.css';
 import { Tile, type TileActions } from './tile.tsx';
-
-/**
- * Loaded only for large libraries. If the file cannot be loaded, all tiles are in the document, and scrolling is less
- * smooth.
- */
-const VirtualTiles = lazy(() =>
-  import('./virtual-tiles.tsx').then(
-    (module) => ({ default: module.VirtualTiles }),
-    () => ({ default: AllTiles }),
-  ),
-);
+import { VirtualTiles } from './virtual-tiles.tsx';
 
 /** Up to this number all tiles are in the document. They fill at most three windows. Chosen, not measured. */
 const ALL_IN_DOCUMENT = 60;
 
-/**
- * Number of tiles to render until the file is loaded: as many as a window can show. More tiles would delay the file.
- */
-function tilesInWindow(): number {
-  const { columns, rowHeight } = gridShape(
-    gridWidth(window.innerWidth, window.innerWidth),
-    window.innerWidth,
-  );
-  return columns * Math.ceil(window.innerHeight / rowHeight);
-}
-
 /** A row or grid of tiles with one tab stop. Arrow keys and gamepads move the focus between tiles. */
-export function TileSection(props: {
-  /** name of the section, stored with the focused tile */
-  name: string;
-  title: string;
-  count?: number | undefined;
-  apps: readonly AppListItem[];
-  /** Short captions below the names, by app. */
-  captions?: ReadonlyMap<string, string>;
-  layout: 'row' | 'grid';
-  busy?: boolean;
-  /** the tile that had the focus at the last visit */
-  former: string | null;
-  actions: TileActions;
-}) {
+export function TileSection(
+  props: {
+    /** name of the section, stored with the focused tile */
+    name: string;
+    title: string;
+    count?: number | undefined;
+    /** Short captions below the names, by app. */
+    captions?: ReadonlyMap<string, string>;
+    busy?: boolean;
+    /** the tile that had the focus at the last visit */
+    former: string | null;
+    actions: TileActions;
+  } & (
+    | { layout: 'grid'; apps: readonly AppListItem[] }
+    /** null: this app is still loading */
+    | { layout: 'row'; apps: readonly (AppListItem | null)[] }
+  ),
+) {
   const { apps, name } = props;
   const [activeId, setActiveId] = useState<string | null>(props.former);
-  const stop = apps.some((app) => app.id === activeId) ? activeId : (apps[0]?.id ?? null);
-  const many = props.layout === 'grid' && apps.length > ALL_IN_DOCUMENT;
+  const stop = apps.some((app) => app?.id === activeId) ? activeId : (apps.find(Boolean)?.id ?? null);
+  const many = props.layout === 'grid' && props.apps.length > ALL_IN_DOCUMENT ? props.apps : null;
   const list = { section: name, stop, actions: props.actions };
   return (
     <section
@@ -64,10 +46,8 @@ export function TileSection(props: {
         {props.title}
         {props.count !== undefined && <span className={`${styles.count} tabular`}>{props.count}</span>}
       </h2>
-      {many ? (
-        <Suspense fallback={<AllTiles {...list} apps={apps.slice(0, tilesInWindow())} />}>
-          <VirtualTiles {...list} apps={apps} />
-        </Suspense>
+      {many !== null ? (
+        <VirtualTiles {...list} apps={many} />
       ) : (
         <AllTiles {...list} apps={apps} captions={props.captions} layout={props.layout} />
       )}
@@ -76,7 +56,7 @@ export function TileSection(props: {
 }
 
 function AllTiles(props: {
-  apps: readonly AppListItem[];
+  apps: readonly (AppListItem | null)[];
   captions?: ReadonlyMap<string, string> | undefined;
   layout?: 'row' | 'grid';
   section: string;
@@ -85,16 +65,21 @@ function AllTiles(props: {
 }) {
   return (
     <ul className={props.layout === 'row' ? styles.row : styles.grid}>
-      {props.apps.map((app) => (
-        <Tile
-          key={app.id}
-          app={app}
-          section={props.section}
-          caption={props.captions?.get(app.id)}
-          isStop={app.id === props.stop}
-          actions={props.actions}
-        />
-      ))}
+      {props.apps.map((app, index) =>
+        app === null ? (
+          // biome-ignore lint/suspicious/noArrayIndexKey: placeholders have no identity
+          <TileSkeleton key={index} hasCaption={props.captions !== undefined} />
+        ) : (
+          <Tile
+            key={app.id}
+            app={app}
+            section={props.section}
+            caption={props.captions?.get(app.id)}
+            isStop={app.id === props.stop}
+            actions={props.actions}
+          />
+        ),
+      )}
     </ul>
   );
 }
@@ -107,16 +92,23 @@ export function TileSkeletons({ count }: { count: number }) {
       <ul className={styles.grid}>
         {Array.from({ length: count }, (_none, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: placeholders have no identity
-          <li key={index} className={styles.cell}>
-            <span className={styles.tilePicture} style={{ display: 'block' }}>
-              <Skeleton height="100%" radius={14} />
-            </span>
-            <span className={styles.tileName}>
-              <Skeleton width="70%" height={14} />
-            </span>
-          </li>
+          <TileSkeleton key={index} />
         ))}
       </ul>
     </section>
+  );
+}
+
+function TileSkeleton({ hasCaption = false }: { hasCaption?: boolean }) {
+  return (
+    <li className={styles.cell}>
+      <span className={styles.tilePicture} style={{ display: 'block' }}>
+        <Skeleton height="100%" radius={14} />
+      </span>
+      <span className={styles.tileName}>
+        <Skeleton width="70%" height={14} />
+      </span>
+      {hasCaption && <span className={styles.tileCaption}>&nbsp;</span>}
+    </li>
   );
 }

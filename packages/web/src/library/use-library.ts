@@ -108,36 +108,44 @@ export function useHighlights(
   list: { isSuccess: boolean },
   apps: readonly AppListItem[],
   enabled: boolean,
-): { shown: AppListItem[]; captions: ReadonlyMap<string, string>; isPending: boolean } {
+): {
+  /** null: this app is still loading */
+  shown: (AppListItem | null)[];
+  captions: ReadonlyMap<string, string>;
+  isPending: boolean;
+} {
   const query = useQuery({ ...highlightsQuery, enabled });
   const items = useMemo(
     () => (query.data?.items ?? []).filter(({ reason }) => reason !== 'live'),
     [query.data],
   );
   const byId = useMemo(() => new Map(apps.map((app) => [app.id, app])), [apps]);
-  const others = useQueries({
-    queries: items
-      .filter(({ app_id }) => list.isSuccess && !byId.has(app_id))
-      .map(({ app_id: id }) => ({
-        queryKey: keys.app(id),
-        queryFn: ({ signal }: { signal: AbortSignal }) => call('apps.read', { params: { id }, signal }),
-        staleTime: 30_000,
-        retry: false,
-      })),
-    combine: (answers) => ({
-      apps: answers.flatMap(({ data }) => (data === undefined ? [] : [data.app])),
-      isPending: answers.some(({ isPending }) => isPending),
-    }),
+  const missing = useMemo(
+    () => (list.isSuccess ? items.map(({ app_id }) => app_id).filter((id) => !byId.has(id)) : []),
+    [list.isSuccess, items, byId],
+  );
+  const read = useQueries({
+    queries: missing.map((id) => ({
+      queryKey: keys.app(id),
+      queryFn: ({ signal }: { signal: AbortSignal }) => call('apps.read', { params: { id }, signal }),
+      staleTime: 30_000,
+      retry: false,
+    })),
+    combine: (answers) => answers.map(({ data, isPending }) => (isPending ? null : data?.app)),
   });
-  const shown = useMemo(() => {
-    const found = new Map<string, AppListItem>(others.apps.map((app) => [app.id, app]));
-    return items.flatMap(({ app_id }) => byId.get(app_id) ?? found.get(app_id) ?? []);
-  }, [items, byId, others]);
+  const shown = useMemo(
+    () =>
+      items.flatMap(({ app_id: id }) => {
+        const app = byId.get(id) ?? read[missing.indexOf(id)];
+        return app === undefined ? [] : [app];
+      }),
+    [items, byId, missing, read],
+  );
   const captions = useMemo(
     () => new Map(items.map(({ app_id, reason, play_seconds }) => [app_id, captionOf(reason, play_seconds)])),
     [items],
   );
-  return { shown, captions, isPending: (enabled && query.isPending) || others.isPending };
+  return { shown, captions, isPending: enabled && query.isPending };
 }
 
 /** Short caption for a highlight's reason; an unknown reason has no caption. */

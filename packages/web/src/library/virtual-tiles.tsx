@@ -1,6 +1,6 @@
 import type { AppListItem } from '@footlight/protocol/rest';
 import { defaultRangeExtractor, type Range, useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type RefObject, useCallback, useLayoutEffect, useRef, useState } from 'react';
+import { type RefObject, useCallback, useDeferredValue, useLayoutEffect, useRef, useState } from 'react';
 import { type GridShape, gridShape, gridWidth } from './grid-shape.ts';
 import styles from './library.module.css';
 import { Tile, type TileActions } from './tile.tsx';
@@ -30,10 +30,12 @@ export function VirtualTiles(props: {
     },
     [stopRow],
   );
+  // The rows of the window are rendered first.
+  const overscan = useDeferredValue(ROWS_BEYOND, 0);
   const virtual = useWindowVirtualizer({
     count: Math.ceil(apps.length / columns),
     estimateSize: () => rowHeight,
-    overscan: ROWS_BEYOND,
+    overscan,
     scrollMargin: top,
     rangeExtractor,
   });
