@@ -35,16 +35,6 @@ export function discoveryLabel(status: LibraryStatus): string {
     : plural(under, '{n} home is being searched now.', '{n} homes are being searched now.');
 }
 
-/** @param seconds 0: never */
-export function intervalLabel(seconds: number): string {
-  if (seconds === 0) return t('Never');
-  if (seconds === 3600) return t('Every hour');
-  if (seconds % 3600 === 0) return plural(seconds / 3600, 'Every {n} hour', 'Every {n} hours');
-  return seconds < 120
-    ? plural(seconds, 'Every {n} second', 'Every {n} seconds')
-    : plural(Math.round(seconds / 60), 'Every {n} minute', 'Every {n} minutes');
-}
-
 /** The tile of a title, among all apps; undefined: the title has no tile. */
 export const tileOf = (
   apps: readonly AdminApp[],

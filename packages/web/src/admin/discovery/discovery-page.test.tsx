@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { app, entitlements } from '../../../test/fixtures.ts';
 import { type Answers, type Asked, answerBy, refusal, showPage } from '../../../test/show-page.tsx';
 import { launcher, libraryRules, libraryStatus, unpublished } from '../../../test/upkeep-fixtures.ts';
-import { intervalLabel, scanLabel } from './discovery-labels.ts';
+import { everyLabel } from '../frame/interval-labels.ts';
+import { scanLabel } from './discovery-labels.ts';
 import { DiscoveryPage } from './discovery-page.tsx';
 import { titleProblem } from './rules.tsx';
 
@@ -160,7 +161,7 @@ describe('words', () => {
     [3_600, 'Every hour'],
     [21_600, 'Every 6 hours'],
   ])('%i s: %s', (seconds, label) => {
-    expect(intervalLabel(seconds)).toBe(label);
+    expect(everyLabel(seconds)).toBe(label);
   });
 
   test.each([

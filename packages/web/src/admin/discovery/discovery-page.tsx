@@ -15,13 +15,14 @@ import { msg, t } from '../../i18n/translate.ts';
 import type { ListSearch } from '../../search/list-search.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
+import { everyLabel } from '../frame/interval-labels.ts';
 import { type Column, ListTable } from '../frame/lists/list-table.tsx';
 import { PickFilter } from '../frame/lists/pick-filter.tsx';
 import { PageHead, Section } from '../frame/page-head.tsx';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
 import { Whole } from '../frame/whole.tsx';
 import { nameOfUser, pickUsers } from '../people/user-lookup.ts';
-import { discoveryLabel, intervalLabel, scanLabel } from './discovery-labels.ts';
+import { discoveryLabel, scanLabel } from './discovery-labels.ts';
 import { LauncherAccess } from './launcher-access.tsx';
 import { Rules } from './rules.tsx';
 import { Unpublished } from './unpublished.tsx';
@@ -198,7 +199,7 @@ function Status({ status, providers }: { status: LibraryStatus; providers: reado
           <dt>{t('A home is searched')}</dt>
           <dd>
             {setByLabel(
-              intervalLabel(status.scan_interval_secs),
+              everyLabel(status.scan_interval_secs),
               status.interval_overridden_by_env && 'SERVICE_LIBRARY_SCAN_INTERVAL',
             )}
           </dd>

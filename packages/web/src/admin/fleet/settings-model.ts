@@ -1,5 +1,6 @@
 import type { ConfigSetting, HostSettings } from '@footlight/protocol/rest';
 import { msg, t } from '../../i18n/translate.ts';
+import { numberRule } from '../frame/bound-rules.ts';
 
 type SettingValue = ConfigSetting['default'];
 
@@ -90,27 +91,13 @@ export function valueProblem(setting: ConfigSetting, value: SettingValue): strin
   }
   if (setting.type !== 'int' && setting.type !== 'float') return null;
   if (value === null && setting.nullable) return null;
-  const fits =
-    typeof value === 'number' &&
-    Number.isFinite(value) &&
-    (setting.type === 'float' || Number.isSafeInteger(value)) &&
-    value >= (setting.min ?? -Infinity) &&
-    value <= (setting.max ?? Infinity);
-  return fits ? null : rangeLabel(setting);
-}
-
-/** "A whole number from 1 to 7", "A number". */
-function rangeLabel({ type, min, max }: ConfigSetting): string {
-  const isWhole = type === 'int';
-  if (min === undefined) {
-    if (max === undefined) return isWhole ? t('A whole number') : t('A number');
-    return isWhole ? t('A whole number up to {max}', { max }) : t('A number up to {max}', { max });
-  }
-  if (max === undefined)
-    return isWhole ? t('A whole number from {min} up', { min }) : t('A number from {min} up', { min });
-  return isWhole
-    ? t('A whole number from {min} to {max}', { min, max })
-    : t('A number from {min} to {max}', { min, max });
+  const { min, max } = setting;
+  const rule = numberRule({
+    type: setting.type === 'int' ? 'integer' : 'number',
+    ...(min !== undefined && { minimum: min }),
+    ...(max !== undefined && { maximum: max }),
+  });
+  return rule(typeof value === 'number' ? value : '');
 }
 
 /** Text below a field: default and bounds. */

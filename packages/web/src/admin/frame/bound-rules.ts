@@ -30,12 +30,15 @@ function rangeLabel({ type, minimum, maximum, exclusiveMinimum }: Bounds): strin
     const min = exclusiveMinimum;
     return isWhole ? t('A whole number above {min}', { min }) : t('A number above {min}', { min });
   }
-  if (minimum === undefined || minimum === INT32.minimum)
-    return isWhole ? t('A whole number') : t('A number');
-  const min = minimum;
-  if (maximum === undefined || maximum === INT32.maximum)
+  const min = minimum === INT32.minimum ? undefined : minimum;
+  const max = maximum === INT32.maximum ? undefined : maximum;
+  if (min === undefined) {
+    if (max === undefined) return isWhole ? t('A whole number') : t('A number');
+    return isWhole ? t('A whole number up to {max}', { max }) : t('A number up to {max}', { max });
+  }
+  if (max === undefined)
     return isWhole ? t('A whole number from {min} up', { min }) : t('A number from {min} up', { min });
-  const range = { min, max: maximum };
+  const range = { min, max };
   return isWhole ? t('A whole number from {min} to {max}', range) : t('A number from {min} to {max}', range);
 }
 

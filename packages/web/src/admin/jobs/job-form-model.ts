@@ -2,7 +2,8 @@ import type { Job, SentBody } from '@footlight/protocol/rest';
 import { t } from '../../i18n/translate.ts';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { numberRule } from '../frame/bound-rules.ts';
-import { INTERVAL_UNITS, type IntervalUnit, splitInterval, timeLabel } from './job-labels.ts';
+import { INTERVAL_UNITS, type IntervalUnit, splitInterval } from '../frame/interval-labels.ts';
+import { timeLabel } from './job-labels.ts';
 
 const bounds = bodyBounds['admin.jobs.update'];
 export const jobRules = {

@@ -11,8 +11,9 @@ import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { changesOf } from '../frame/changes.ts';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
+import { INTERVAL_UNITS, type IntervalUnit } from '../frame/interval-labels.ts';
 import { intervalProblem, jobBody, jobRules, jobValues, timeProblem } from './job-form-model.ts';
-import { DAYS, INTERVAL_UNITS, type IntervalUnit } from './job-labels.ts';
+import { DAYS } from './job-labels.ts';
 
 /** Fields of the form by the service's names. */
 const FIELDS = { interval_secs: 'count', window_start: 'start', window_end: 'end' };

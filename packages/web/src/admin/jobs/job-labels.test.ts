@@ -1,6 +1,7 @@
 import { type Job, type JobRun, operations } from '@footlight/protocol/rest';
 import { describe, expect, test } from 'vitest';
-import { resultLabel, scheduleLabel, splitInterval, standingOf } from './job-labels.ts';
+import { splitInterval } from '../frame/interval-labels.ts';
+import { resultLabel, scheduleLabel, standingOf } from './job-labels.ts';
 
 const example = operations['admin.jobs.read'].example.response as Job;
 const run = example.last_run as JobRun;

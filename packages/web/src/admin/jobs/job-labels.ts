@@ -2,18 +2,7 @@ import type { Job, JobRun, JobSchedule } from '@footlight/protocol/rest';
 import type { Tone } from '../../components/state-chip.tsx';
 import { msg, plural, t } from '../../i18n/translate.ts';
 import { detailLabel } from '../activity/activity-labels.ts';
-
-const MINUTE = 60;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-/** Units of an interval, largest first, in seconds. */
-export const INTERVAL_UNITS = [
-  { value: 'days', seconds: DAY, label: msg('days') },
-  { value: 'hours', seconds: HOUR, label: msg('hours') },
-  { value: 'minutes', seconds: MINUTE, label: msg('minutes') },
-  { value: 'seconds', seconds: 1, label: msg('seconds') },
-] as const;
-export type IntervalUnit = (typeof INTERVAL_UNITS)[number]['value'];
+import { everyLabel } from '../frame/interval-labels.ts';
 
 /** Days of the week in the schedule's numbering. */
 export const DAYS = [
@@ -26,39 +15,19 @@ export const DAYS = [
   msg('Saturday'),
 ] as const;
 
-/** The largest unit that divides a number of seconds. */
-export function splitInterval(secs: number): { count: number; unit: IntervalUnit } {
-  const unit = INTERVAL_UNITS.find(({ seconds }) => secs % seconds === 0) ?? INTERVAL_UNITS[3];
-  return { count: secs / unit.seconds, unit: unit.value };
-}
-
 /** When a job runs automatically: "Every 6 hours, between 03:00 and 05:00 on Sunday (Europe/Berlin)". */
 export function scheduleLabel(schedule: JobSchedule): string {
   const { kind, interval_secs, window_start, window_end, window_days, timezone } = schedule;
   if (kind === 'manual') return t('Only when you run it');
   if (kind === 'event') return t('When it is needed');
   if (interval_secs === 0 || interval_secs === null) return t('Never automatically');
-  const { count, unit } = splitInterval(interval_secs);
-  const every = everyLabel(count, unit);
+  const every = everyLabel(interval_secs);
   if (window_start === null || window_end === null) return every;
   const window = { every, start: timeLabel(window_start), end: timeLabel(window_end), timezone };
   const days = window_days.flatMap((day) => DAYS[day] ?? []).map((day) => t(day));
   return days.length === 0
     ? t('{every}, between {start} and {end} ({timezone})', window)
     : t('{every}, between {start} and {end} on {days} ({timezone})', { ...window, days: days.join(', ') });
-}
-
-function everyLabel(count: number, unit: IntervalUnit): string {
-  switch (unit) {
-    case 'days':
-      return count === 1 ? t('Every day') : plural(count, 'Every {n} day', 'Every {n} days');
-    case 'hours':
-      return count === 1 ? t('Every hour') : plural(count, 'Every {n} hour', 'Every {n} hours');
-    case 'minutes':
-      return count === 1 ? t('Every minute') : plural(count, 'Every {n} minute', 'Every {n} minutes');
-    case 'seconds':
-      return count === 1 ? t('Every second') : plural(count, 'Every {n} second', 'Every {n} seconds');
-  }
 }
 
 /** A time of day; seconds are omitted if they are 0. */

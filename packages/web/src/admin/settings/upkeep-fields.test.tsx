@@ -39,9 +39,9 @@ function show(status: object) {
 const notes = async (label: RegExp) => (await screen.findByText(label)).textContent;
 
 test.each([
-  [0, 'homes are never searched'],
-  [90, 'every 90 seconds'],
-  [3_600, 'every 60 minutes'],
+  [0, 'Never'],
+  [90, 'Every 90 seconds'],
+  [3_600, 'Every hour'],
 ])(
   'an interval of %i s from the environment is shown, because it overrides the stored one',
   async (secs, label) => {

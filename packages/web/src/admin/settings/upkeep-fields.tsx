@@ -3,11 +3,12 @@ import { NativeSelect, NumberInput, Switch } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
-import { msg, plural, t } from '../../i18n/translate.ts';
+import { msg, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { numberRule } from '../frame/bound-rules.ts';
+import { everyLabel } from '../frame/interval-labels.ts';
 
 const STORAGE = [
   { value: 'auto', label: msg('A directory on the host') },
@@ -94,7 +95,7 @@ export function UpkeepFields<Values extends UpkeepValues>({ form }: { form: UseF
         />
         {library?.interval_overridden_by_env && (
           <Replaced variable="SERVICE_LIBRARY_SCAN_INTERVAL">
-            {intervalLabel(library.scan_interval_secs)}
+            {everyLabel(library.scan_interval_secs)}
           </Replaced>
         )}
         <Switch
@@ -134,11 +135,3 @@ function Replaced({ variable, children }: { variable: string; children: string }
     </p>
   );
 }
-
-/** @param seconds 0: never */
-const intervalLabel = (seconds: number): string => {
-  if (seconds === 0) return t('homes are never searched');
-  return seconds < 120
-    ? plural(seconds, 'every {n} second', 'every {n} seconds')
-    : plural(Math.round(seconds / 60), 'every {n} minute', 'every {n} minutes');
-};
