@@ -106,8 +106,8 @@ export function createMetrics(): Metrics {
   );
   const sessions = gauge('sessions', 'Sessions that have not ended, by state.', ['state']);
   const hosts = gauge('hosts', 'Hosts by status.', ['status']);
-  const slots = gauge('encode_slots', 'Encode slots of online hosts.');
-  const slotsUsed = gauge('encode_slots_used', 'Encode slots of online hosts that sessions hold.');
+  const slots = gauge('encode_slots', 'Encode slots of the GPUs that online hosts reported last.');
+  const slotsUsed = gauge('encode_slots_used', 'Of these, the encode slots that sessions hold.');
   const jobRuns = gauge('job_runs', 'Runs of background jobs that wait or run.', ['job', 'state']);
   const sockets = gauge('sockets', 'Open sockets of this process: of agents, and of viewers.', ['of']);
   const leases = gauge('leases_held', 'Leases of background work that this process holds.', ['lease']);
