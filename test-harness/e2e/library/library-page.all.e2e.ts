@@ -213,6 +213,7 @@ describe('the library, like a console’s', () => {
     const list = page.getByRole('region', { name: 'Your open apps' });
     await page.getByText('You cannot have more apps open').waitFor();
     await list.getByRole('button', { name: 'End Diagnostics' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'End Diagnostics' }).click();
     await page.waitForURL('**/app/session/*');
     expect(page.url()).not.toContain(session.id);
     await call('PATCH', `/v1/users/${userId}`, { max_concurrent_sessions: 3 });

@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from 'react';
 import { ApiFailure, call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
 import { clock } from '../clock.ts';
+import { ConfirmDialog } from '../components/confirm-dialog.tsx';
 import { Problem } from '../components/problem.tsx';
 import { RelativeTime } from '../components/relative-time.tsx';
 import { plural, t } from '../i18n/translate.ts';
@@ -91,6 +92,7 @@ function Countdown({ afterMs, onOver }: { afterMs: number; onOver: () => void })
 
 function OwnSession({ session, onEnded }: { session: Session; onEnded: () => void }) {
   const navigate = useNavigate();
+  const [confirming, setConfirming] = useState(false);
   const end = useEndSession(onEnded);
   const app = useQuery({
     queryKey: keys.app(session.app_id),
@@ -105,7 +107,6 @@ function OwnSession({ session, onEnded }: { session: Session; onEnded: () => voi
         <span>
           <RelativeTime at={session.created_at} />
         </span>
-        {end.isError && <Problem error={end.error} />}
       </div>
       {isStreamed(session) && (
         <Button
@@ -121,10 +122,21 @@ function OwnSession({ session, onEnded }: { session: Session; onEnded: () => voi
         color="danger"
         loading={end.isPending || end.isSuccess}
         aria-label={t('End {app}', { app: name })}
-        onClick={() => end.mutate(session.id)}
+        onClick={() => setConfirming(true)}
       >
         {t('End')}
       </Button>
+      <ConfirmDialog
+        opened={confirming && !end.isSuccess}
+        title={t('End {app}?', { app: name })}
+        action={t('End {app}', { app: name })}
+        pending={end.isPending}
+        error={end.error}
+        onConfirm={() => end.mutate(session.id)}
+        onClose={() => setConfirming(false)}
+      >
+        <p>{t('The app is closed. What it has not saved is lost.')}</p>
+      </ConfirmDialog>
     </li>
   );
 }

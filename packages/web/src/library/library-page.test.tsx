@@ -145,6 +145,8 @@ describe('the library', () => {
       Response.json({ session: session(1, { state: 'stopping' }) }, { status: 202 });
     answers['POST /v1/sessions'] = () => Response.json({ session: launched, signaling }, { status: 201 });
     fireEvent.click(end);
+    const dialog = within(await screen.findByRole('dialog', { name: `End ${app(1).name}?` }));
+    fireEvent.click(dialog.getByRole('button', { name: `End ${app(1).name}` }));
     await waitFor(() => expect(router.state.location.pathname).toBe(`/app/session/${launched.id}`));
   });
 
