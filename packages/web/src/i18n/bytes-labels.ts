@@ -1,3 +1,5 @@
+import { decimalLabel } from './number-labels.ts';
+
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const;
 
 /** A readable size in powers of 1000. @param bytes never negative */
@@ -8,5 +10,5 @@ export function bytesLabel(bytes: number): string {
     size /= 1000;
     unit += 1;
   }
-  return `${size.toFixed(unit === 0 || size >= 99.5 ? 0 : 1)} ${UNITS[unit]}`;
+  return `${decimalLabel(size, unit === 0 || size >= 99.5 ? 0 : 1)} ${UNITS[unit]}`;
 }

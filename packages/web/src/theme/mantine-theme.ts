@@ -52,7 +52,11 @@ export const mantineTheme = () =>
         classNames: { ...field.classNames, innerInput: inputs.innerInput },
       },
       Textarea: field,
-      NumberInput: { ...field, defaultProps: { hideControls: true, allowDecimal: false } },
+      // A value out of range gets the form's message. Mantine would change it without a word.
+      NumberInput: {
+        ...field,
+        defaultProps: { hideControls: true, allowDecimal: false, clampBehavior: 'none' },
+      },
       NativeSelect: field,
       Checkbox: {
         defaultProps: { color: 'var(--fl-text)', iconColor: 'var(--fl-page)' },

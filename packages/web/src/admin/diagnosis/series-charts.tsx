@@ -2,6 +2,7 @@ import type { SessionVerdict } from '@footlight/protocol/rest';
 import { IconChartLine } from '@tabler/icons-react';
 import type { PointerEvent } from 'react';
 import { EmptyState } from '../../components/empty-state.tsx';
+import { decimalLabel } from '../../i18n/number-labels.ts';
 import { msg, rich, t } from '../../i18n/translate.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { ListTable } from '../frame/lists/list-table.tsx';
@@ -261,4 +262,4 @@ function ValueTable(props: { window: Span; series: SeriesByName; drawn: readonly
 }
 
 const valueLabel = (value: number | undefined, { digits, unit }: Chart): string =>
-  value === undefined ? '–' : `${value.toFixed(digits)} ${t(unit)}`;
+  value === undefined ? '–' : `${decimalLabel(value, digits)} ${t(unit)}`;

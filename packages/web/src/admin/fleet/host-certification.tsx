@@ -8,6 +8,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip, type Tone } from '../../components/state-chip.tsx';
+import { decimalLabel } from '../../i18n/number-labels.ts';
 import { msg, rich, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
@@ -49,14 +50,14 @@ const VERDICT_COLUMNS: readonly Column<Certification>[] = [
     kind: 'number',
     cell: (row) =>
       t('{time} of {limit} ms', {
-        time: row.encode_ms_p95.toFixed(1),
-        limit: (1000 / row.fps).toFixed(1),
+        time: decimalLabel(row.encode_ms_p95, 1),
+        limit: decimalLabel(1000 / row.fps, 1),
       }),
   },
   {
     head: msg('Frames'),
     kind: 'number',
-    cell: (row) => t('{n} of {total}', { n: row.output_fps.toFixed(1), total: row.fps }),
+    cell: (row) => t('{n} of {total}', { n: decimalLabel(row.output_fps, 1), total: row.fps }),
   },
   ...LAST,
 ];

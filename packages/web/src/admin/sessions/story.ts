@@ -4,6 +4,7 @@ import type { Placement, Session } from '@footlight/protocol/rest';
 import { isTerminal } from '@footlight/protocol/session-states';
 import type { Tone } from '../../components/state-chip.tsx';
 import { durationLabel } from '../../i18n/duration-labels.ts';
+import { decimalLabel } from '../../i18n/number-labels.ts';
 import { msg, plural, t } from '../../i18n/translate.ts';
 import { healthLabel } from './health-labels.ts';
 
@@ -269,7 +270,7 @@ export function storySteps(session: Told, firstPictureMs: number | undefined, no
 
 /** "1.2 s" below ten seconds, where tenths are important; otherwise in the form of other durations. */
 export const secondsLabel = (ms: number): string =>
-  ms < 10_000 ? `${(Math.max(0, ms) / 1000).toFixed(1)} s` : durationLabel(ms);
+  ms < 10_000 ? `${decimalLabel(Math.max(0, ms) / 1000, 1)} s` : durationLabel(ms);
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 

@@ -1,4 +1,4 @@
-import type { InstanceSettings } from '@footlight/protocol/rest';
+import type { Body, InstanceSettings } from '@footlight/protocol/rest';
 import { Button, NativeSelect, Switch, Textarea } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
@@ -45,6 +45,14 @@ export function SettingsPage() {
   );
 }
 
+/** Only fields with another value are sent, because the activity log lists each field that was sent. */
+const changesOf = (settings: InstanceSettings, body: Body<'settings.update'>): Body<'settings.update'> =>
+  Object.fromEntries(
+    Object.entries(body).filter(
+      ([key, value]) => JSON.stringify(value) !== JSON.stringify(settings[key as keyof InstanceSettings]),
+    ),
+  );
+
 function Form({ settings }: { settings: InstanceSettings }) {
   const queryClient = useQueryClient();
   const form = useForm({
@@ -65,13 +73,13 @@ function Form({ settings }: { settings: InstanceSettings }) {
   const save = useMutation({
     mutationFn: (values: ReturnType<typeof form.getValues>) =>
       call('settings.update', {
-        body: {
+        body: changesOf(settings, {
           registration_mode: values.registration_mode as InstanceSettings['registration_mode'],
           mic_capture_enabled: values.mic_capture_enabled,
           flight_recorder_enabled: values.flight_recorder_enabled,
-          allowed_origins: values.origins.split('\n'),
+          allowed_origins: values.origins === '' ? [] : values.origins.split('\n'),
           ...upkeepBody(values),
-        },
+        }),
       }),
     onMutate: () => notifications.clean(),
     onSuccess: (answer) => {

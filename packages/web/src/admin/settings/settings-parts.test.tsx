@@ -1,9 +1,11 @@
 // @vitest-environment happy-dom
-import { cleanup, fireEvent, screen } from '@testing-library/react';
+import { operations } from '@footlight/protocol/rest';
+import { cleanup, fireEvent, screen, waitFor } from '@testing-library/react';
 import { afterEach, expect, test, vi } from 'vitest';
 import { answerBy, showPage } from '../../../test/show-page.tsx';
 import { MasterKey, makeMasterKey } from './master-key.tsx';
 import { originProblem } from './origin-problem.ts';
+import { SettingsPage } from './settings-page.tsx';
 
 afterEach(() => {
   cleanup();
@@ -28,4 +30,15 @@ test('lines that the service would refuse as origins are named', () => {
     /^Line 2, “play\.lan\/x”, is not an address/,
   );
   expect(originProblem(Array.from({ length: 65 }, (_, n) => `https://h${n}.example`))).toMatch(/^At most 64/);
+});
+
+test('only a changed setting is sent, because the activity log lists each setting that was sent', async () => {
+  const { response } = operations['settings.read'].example;
+  const writes = answerBy({ 'settings.read': () => response, 'settings.update': () => response });
+  showPage(<SettingsPage />);
+  const { mic_capture_enabled } = response.settings;
+  fireEvent.click(await screen.findByLabelText(/^Apps may hear the microphone/));
+  fireEvent.click(screen.getByRole('button', { name: 'Save settings' }));
+  await waitFor(() => expect(writes).toHaveLength(1));
+  expect(writes[0]?.body).toEqual({ mic_capture_enabled: !mic_capture_enabled });
 });

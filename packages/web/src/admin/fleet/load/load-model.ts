@@ -1,5 +1,6 @@
 /** The load of a host as small charts. Pure. */
 import type { HostLoadSample } from '@footlight/protocol/rest';
+import { decimalLabel } from '../../../i18n/number-labels.ts';
 import { plural, t } from '../../../i18n/translate.ts';
 import { type SeriesPoint, type Span, topOf } from '../../diagnosis/chart-model.ts';
 import { megabytesLabel } from '../../frame/quantity-labels.ts';
@@ -47,7 +48,7 @@ const bothLabels = (sent: number, received: number) => ({
     received: megabitLabel(received),
   }),
 });
-const megabits = (kbps: number): string => (kbps / 1000).toFixed(kbps < 10_000 ? 1 : 0);
+const megabits = (kbps: number): string => decimalLabel(kbps / 1000, kbps < 10_000 ? 1 : 0);
 const megabitLabel = (kbps: number): string => `${megabits(kbps)} Mbit/s`;
 
 /** The window that ends at the newest sample, on the service's clock. */

@@ -2,7 +2,7 @@
 export type SortValue = string | number | null;
 
 /** Sorts text as people do: "gpu-2" before "gpu-10". */
-const collator = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
+const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
 
 /** Sorts rows by a value; null is last in both directions. Pure. */
 export function sortedBy<Row>(
