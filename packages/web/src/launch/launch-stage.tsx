@@ -116,7 +116,7 @@ function Timing({
   running: boolean;
 }) {
   const elapsedMs = useElapsed(startedAtMs, running);
-  const [shownAtMs] = useState(clock.nowMs);
+  const [shownAtMs] = useState(() => clock.nowMs());
   return (
     <div className={styles.timing}>
       <div className={`${styles.timingLine} tabular`}>
@@ -149,7 +149,7 @@ function secondsLabel(ms: number): string {
 }
 
 function useElapsed(startedAtMs: number, running: boolean): number {
-  const [nowMs, setNowMs] = useState(clock.nowMs);
+  const [nowMs, setNowMs] = useState(() => clock.nowMs());
   useEffect(() => {
     if (!running) return;
     const timer = clock.setInterval(() => setNowMs(clock.nowMs()), TICK_MS);

@@ -168,7 +168,10 @@ describe('the library', () => {
       };
       const router = open();
       fireEvent.click((await screen.findAllByRole('button', { name: /^Launch / }))[0]!);
-      await act(() => time.advance(4_000));
+      await act(() => time.advance(1_000));
+      const step = (await screen.findAllByRole('listitem')).find((item) => item.hasAttribute('aria-current'));
+      expect(step?.textContent).toContain('Finding a machine');
+      await act(() => time.advance(3_000));
       await screen.findByText(/^The server does not answer/);
       fireEvent.click(screen.getByRole('button', { name: 'Cancel' }));
       await waitFor(() => expect(screen.queryByText(/^The server does not answer/)).toBeNull());

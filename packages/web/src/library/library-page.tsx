@@ -270,15 +270,17 @@ export function LibraryPage() {
           onCancel={cancel}
           {...(refused !== null && { cancelLabel: t('Back to the library') })}
         >
-          {refused === null && isUnanswered && (
-            <p role="status">
-              {t(
-                'The server does not answer. The app starts as soon as the server answers, unless you cancel.',
-              )}
-            </p>
-          )}
-          {refused !== null && (
+          {/* One child or none: the stage shows its steps only without a child. */}
+          {refused !== null ? (
             <LaunchRefusal error={refused} live={sessions.live} trying={launch.isPending} retry={retry} />
+          ) : (
+            isUnanswered && (
+              <p role="status">
+                {t(
+                  'The server does not answer. The app starts as soon as the server answers, unless you cancel.',
+                )}
+              </p>
+            )
           )}
         </LaunchStage>
       )}

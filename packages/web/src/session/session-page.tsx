@@ -76,7 +76,7 @@ export function SessionPage({ id }: { id: string }) {
   const library = useCallback(() => void navigate({ to: '/app' }), [navigate]);
 
   const createdMs = session === undefined ? null : Date.parse(session.created_at);
-  const [openedMs] = useState(clock.nowMs);
+  const [openedMs] = useState(() => clock.nowMs());
   const stage = stageOf(now, stepsOf(seen), { createdMs, openedMs });
   const { measured } = now;
   useEffect(() => {

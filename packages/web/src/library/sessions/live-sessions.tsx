@@ -125,7 +125,7 @@ function LiveCard(props: { session: Session; apps: readonly AppListItem[]; first
 
 /** Minutes and seconds until a moment, updated every second. @param until Unix ms */
 function TimeLeft({ until }: { until: number }) {
-  const [nowMs, setNowMs] = useState(clock.nowMs);
+  const [nowMs, setNowMs] = useState(() => clock.nowMs());
   useEffect(() => {
     const timer = clock.setInterval(() => setNowMs(clock.nowMs()), SECOND_MS);
     return () => timer.cancel();
