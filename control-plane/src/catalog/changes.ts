@@ -51,9 +51,9 @@ export async function loadVersion(db: Executor): Promise<number> {
 }
 
 /**
- * Reads the changes after a version, each with its app, because a second query would double the time of the first list
- * after a write. Callers in the same turn of the event loop share the query, so each caller must skip changes that it
- * already knows.
+ * Reads the changes after a version, each with its app: with a second query for the apps, a third fewer first lists
+ * after a write were answered (Postgres). Callers in the same turn of the event loop share the query, so each caller
+ * must skip changes that it already knows.
  * @param since called when the query starts
  * @returns the changes in order; null when some of them may already be deleted
  */

@@ -106,13 +106,11 @@ function startsThatNeed(
   return starts;
 }
 
-/** The styles come before the scripts, so that the document's logo is drawn while the scripts are loaded. */
-const LATER = { fetchpriority: 'low' };
-
 /**
  * Adds preloads to each document for the files of its most visited page: the library for users, shared code for
- * administrators. Otherwise the browser would discover these files only after the first files have run. The login is a
- * part of its document.
+ * administrators. Otherwise the browser would discover these files only after the first files have run. Scripts have a
+ * low priority, so that the styles come first and the document's logo is drawn while the scripts are loaded. The login
+ * is a part of its document.
  */
 export function preloadFirstPage(): Plugin {
   return {
@@ -131,7 +129,7 @@ export function preloadFirstPage(): Plugin {
         const tags = [
           ...[wanted.fileName, ...wanted.imports].map((file) => ({
             tag: 'link',
-            attrs: { rel: 'modulepreload', crossorigin: true, href: `/${file}`, ...LATER },
+            attrs: { rel: 'modulepreload', crossorigin: true, href: `/${file}`, fetchpriority: 'low' },
           })),
           ...styles.map((href) => ({
             tag: 'link',

@@ -40,7 +40,8 @@ export async function mount(
   if (root === null) throw new Error('the document has no #root');
   const waiting = clock.setTimeout(() => root.replaceChildren(waitingText()), WAITING_AFTER_MS);
   await Promise.all([showChosenLanguage(), load()]).finally(() => waiting.cancel());
-  // Its first commit removes what the document shows until then. A transition is rendered in slices, so that a slow phone can handle touches between the slices.
+  // React's first commit removes what #root contained before. A transition is rendered in slices, so that a slow phone
+  // can handle touches between the slices.
   startTransition(() =>
     createRoot(root).render(
       <StrictMode>

@@ -6,10 +6,10 @@ import { useEffect, useRef, useState } from 'react';
 import { ApiFailure, call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
 import { clock } from '../clock.ts';
-import { ConfirmDialog } from '../components/confirm-dialog.tsx';
 import { Problem } from '../components/problem.tsx';
 import { RelativeTime } from '../components/relative-time.tsx';
 import { plural, t } from '../i18n/translate.ts';
+import { EndDialog } from './end-dialog.tsx';
 import styles from './launch.module.css';
 import { isStreamed, useEndSession } from './own-sessions.ts';
 import { judgeRefusal } from './refusal.ts';
@@ -126,17 +126,13 @@ function OwnSession({ session, onEnded }: { session: Session; onEnded: () => voi
       >
         {t('End')}
       </Button>
-      <ConfirmDialog
+      <EndDialog
         opened={confirming && !end.isSuccess}
-        title={t('End {app}?', { app: name })}
-        action={t('End {app}', { app: name })}
-        pending={end.isPending}
-        error={end.error}
-        onConfirm={() => end.mutate(session.id)}
+        sessionId={session.id}
+        app={name}
+        end={end}
         onClose={() => setConfirming(false)}
-      >
-        <p>{t('The app is closed. What it has not saved is lost.')}</p>
-      </ConfirmDialog>
+      />
     </li>
   );
 }

@@ -5,7 +5,6 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { app, entitlements } from '../../../test/fixtures.ts';
 import { type Answers, type Asked, answerBy, refusal, showPage } from '../../../test/show-page.tsx';
 import { launcher, libraryRules, libraryStatus, unpublished } from '../../../test/upkeep-fixtures.ts';
-import { everyLabel } from '../frame/interval-labels.ts';
 import { scanLabel } from './discovery-labels.ts';
 import { DiscoveryPage } from './discovery-page.tsx';
 import { titleProblem } from './rules.tsx';
@@ -152,16 +151,6 @@ describe('words', () => {
     [{ queued: 1, skipped: 0, eligible: 1, inert_reason: '' }, '1 home will be searched within a minute.'],
   ])('%j: %s', (answer, label) => {
     expect(scanLabel(answer)).toBe(label);
-  });
-
-  test.each([
-    [0, 'Never'],
-    [90, 'Every 90 seconds'],
-    [1_800, 'Every 30 minutes'],
-    [3_600, 'Every hour'],
-    [21_600, 'Every 6 hours'],
-  ])('%i s: %s', (seconds, label) => {
-    expect(everyLabel(seconds)).toBe(label);
   });
 
   test.each([

@@ -14,7 +14,7 @@ export function numberRule(bounds: Bounds): Rule<number | string> {
     const number = Number(value);
     const fits =
       value !== '' &&
-      (type === 'integer' ? Number.isInteger(number) : Number.isFinite(number)) &&
+      (type === 'integer' ? Number.isSafeInteger(number) : Number.isFinite(number)) &&
       number >= minimum &&
       number <= maximum &&
       number > exclusiveMinimum;

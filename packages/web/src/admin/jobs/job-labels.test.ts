@@ -1,6 +1,5 @@
 import { type Job, type JobRun, operations } from '@footlight/protocol/rest';
 import { describe, expect, test } from 'vitest';
-import { splitInterval } from '../frame/interval-labels.ts';
 import { resultLabel, scheduleLabel, standingOf } from './job-labels.ts';
 
 const example = operations['admin.jobs.read'].example.response as Job;
@@ -30,12 +29,6 @@ describe('the label of a schedule', () => {
     ],
   ])('%j: %s', (schedule, label) => {
     expect(scheduleLabel(schedule)).toBe(label);
-  });
-
-  test('an interval is split into its largest whole unit', () => {
-    expect(splitInterval(172_800)).toEqual({ count: 2, unit: 'days' });
-    expect(splitInterval(5_400)).toEqual({ count: 90, unit: 'minutes' });
-    expect(splitInterval(61)).toEqual({ count: 61, unit: 'seconds' });
   });
 });
 

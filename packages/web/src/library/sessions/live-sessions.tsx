@@ -4,12 +4,12 @@ import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { clock } from '../../clock.ts';
 import { AppPicture } from '../../components/app-picture.tsx';
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { durationLabel } from '../../i18n/duration-labels.ts';
 import { rich, t } from '../../i18n/translate.ts';
+import { EndDialog } from '../../launch/end-dialog.tsx';
 import { useKeepOpen } from '../../launch/keep-open.ts';
 import { lastPicture } from '../../launch/last-picture.ts';
 import { isStreamed, useEndSession } from '../../launch/own-sessions.ts';
@@ -108,17 +108,13 @@ function LiveCard(props: { session: Session; apps: readonly AppListItem[]; first
           </Button>
         </div>
       </div>
-      <ConfirmDialog
+      <EndDialog
         opened={confirming}
-        title={t('End {app}?', { app: app.name })}
-        action={t('End {app}', { app: app.name })}
-        pending={end.isPending}
-        error={end.error}
-        onConfirm={() => end.mutate(session.id)}
+        sessionId={session.id}
+        app={app.name}
+        end={end}
         onClose={() => setConfirming(false)}
-      >
-        <p>{t('The app is closed. What it has not saved is lost.')}</p>
-      </ConfirmDialog>
+      />
     </article>
   );
 }
