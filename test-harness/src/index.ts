@@ -9,5 +9,6 @@ export {
   startPostgresPair,
   usePostgres,
 } from './postgres.ts';
+export { ApiClient } from './stack/api-client.ts';
 export { freePort } from './stack/program.ts';
 export { TcpRelay } from './tcp-relay.ts';

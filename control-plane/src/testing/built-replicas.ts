@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '@footlight/platform';
 import type { Session } from '@footlight/protocol/rest';
 // biome-ignore lint/style/noRestrictedImports: fixtures of tests, which may use the harness.
 import * as harness from '@footlight/test-harness';
@@ -9,10 +10,17 @@ import pg from 'pg';
 import { expect, vi } from 'vitest';
 import { type Balancer, type BalancerPorts, freeBalancerPorts, startBalancer } from './load-balancers.ts';
 import { askOwnProcess, type OwnProcess, startOwnProcess } from './own-process.ts';
+import { WatchingViewers } from './watching-viewers.ts';
 
 const REPLICAS = 3;
 /** Time limit for the complete recovery after a fault, without an operator. */
 export const RECOVERED = { timeout: 20_000, interval: 100 };
+/** Number of sessions with a viewer. Each picture needs an encoder, so only a few of the sessions have one. */
+const WATCHED = 3;
+/** Longest time without a new frame. Pictures come every 33 ms, but this process also runs all hosts. */
+const FROZEN_MS = 1_000;
+/** Interval of the writes that must not be lost. */
+const WRITE_EVERY_MS = 500;
 const BUS_TOKEN = 'a-token';
 const ENROLLMENT = 'a-fixed-enrollment-token';
 const ADA = {
@@ -48,10 +56,14 @@ export class BuiltReplicas {
   readonly agents: harness.FakeAgent[] = [];
   /** Sessions that must run until the end of the test. */
   readonly sessions: string[] = [];
+  readonly #viewers = new WatchingViewers((id) => this.#viewerAccess(id));
   readonly #size: FleetSize;
   readonly #folder = mkdtempSync(join(tmpdir(), 'built-replicas-'));
   readonly #leave = new AbortController();
   readonly #stays: Promise<void>[] = [];
+  /** Names of the apps that were created while faults happened. */
+  readonly #acknowledged: string[] = [];
+  readonly #writes = new Set<Promise<void>>();
   #ends: (() => unknown)[] = [];
   bearer = '';
   #appId = '';
@@ -115,7 +127,25 @@ export class BuiltReplicas {
     this.#ends.push(() => this.beside.end());
     await this.#claim();
     await this.#addHosts();
+    this.#ends.push(() => this.#viewers.close());
+    for (const id of this.sessions.slice(0, WATCHED)) await this.#viewers.watch(id);
+    const writing = systemClock.setInterval(() => this.#write(), WRITE_EVERY_MS);
+    this.#ends.push(async () => {
+      writing.cancel();
+      await Promise.all(this.#writes);
+    });
   }
+
+  /** Creates an app through any replica. The write may fail during a fault, but it must be stored if it is answered. */
+  #write(): void {
+    const name = `App ${this.#written++}`;
+    const write = this.#askAny('POST', '/v1/apps', { name, runtime_spec: { args: ['demo'] } })
+      .then(() => void this.#acknowledged.push(name))
+      .catch(() => undefined)
+      .finally(() => this.#writes.delete(write));
+    this.#writes.add(write);
+  }
+  #written = 0;
 
   async #startNats(): Promise<void> {
     const words = (clusterPort: number) => [
@@ -187,10 +217,11 @@ export class BuiltReplicas {
     });
     for (let n = 0; n < hosts; n += 1) {
       const agent = new harness.FakeAgent({
-        url: this.haproxy?.url ?? `http://127.0.0.1:${this.balancer.port}`,
+        url: this.#anyReplica,
         nodeName: `host-${n}`,
         credential: { token: ENROLLMENT },
         capacity: harness.softwareCapacity({}, { encode_slots_total: sessionsPerHost + 1 }),
+        onSignaling: (frame, sender) => this.#viewers.hear(frame, sender),
       });
       this.agents.push(agent);
       await agent.connect();
@@ -222,6 +253,25 @@ export class BuiltReplicas {
   async startAgain(n: number): Promise<void> {
     const replica = this.at(n);
     replica.process = await this.#launchProcess(n % REPLICAS, replica, this.#url);
+  }
+
+  /** Address that leads to any replica. */
+  get #anyReplica(): string {
+    return this.haproxy?.url ?? `http://127.0.0.1:${this.balancer.port}`;
+  }
+
+  /** Sends a request to any replica on a new connection. @throws Error with the answer of a refusal */
+  async #askAny(method: string, path: string, body?: object) {
+    const api = new harness.ApiClient(this.#anyReplica);
+    try {
+      return await api.ask(method, path, { token: this.bearer, body });
+    } finally {
+      await api.close();
+    }
+  }
+
+  async #viewerAccess(sessionId: string): Promise<harness.ViewerAccess> {
+    return (await this.#askAny('POST', `/v1/sessions/${sessionId}/signaling-token`)).signaling;
   }
 
   /** Sends a request to replica `n`. @throws Error with the answer of a refusal */
@@ -278,6 +328,11 @@ export class BuiltReplicas {
     const held = this.agents.flatMap(({ sessions }) => [...sessions.values()]);
     const running = held.filter(({ state }) => state === 'running').map(({ session_id }) => session_id);
     expect(running.toSorted()).toEqual(this.sessions.toSorted());
+    const acknowledged = [...this.#acknowledged];
+    const stored = await this.beside.query('select name from apps where name = any($1)', [acknowledged]);
+    expect(stored.rows.map(({ name }) => name).toSorted()).toEqual(acknowledged.toSorted());
+    await this.#viewers.expectConnected(RECOVERED);
+    expect(this.#viewers.takeLongestGapMs()).toBeLessThan(FROZEN_MS);
   }
 
   /** Launches a session through replica `n`, expects through the other replica that it runs, and stops it there. */

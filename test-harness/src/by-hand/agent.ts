@@ -3,11 +3,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { errorText } from '@footlight/platform';
 import { placesFor } from '../../../scripts/bring-up/places.mjs';
-import { type Behaviour, FakeAgent, gpuCapacity, softwareCapacity } from '../fake-agent/index.ts';
+import { type Behaviour, FakeAgent, gpuCapacity, Pictures, softwareCapacity } from '../fake-agent/index.ts';
 import { BEHAVIOURS, behaviourOf } from './agent-behaviours.ts';
 import { described } from './choice.ts';
 import { COMMON_OPTIONS, commonUsage, count, randomOf, readWords, recordOf, say } from './options.ts';
-import { Pictures } from './pictures.ts';
 
 const MAX_HOSTS = 1_000;
 

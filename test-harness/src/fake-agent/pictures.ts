@@ -1,8 +1,8 @@
 /** Pictures of fake hosts: each watched session gets a test picture and the data channels of a host. */
 import type { ControlSignaling } from '@footlight/protocol/agent';
 import type { BrowserMessage, ServiceMessage } from '@footlight/protocol/signal';
-import type { FakeAgent } from '../fake-agent/index.ts';
 import { ScriptedHost } from '../fake-viewer/scripted-host.ts';
+import type { FakeAgent } from './fake-agent.ts';
 
 interface Watched {
   host: Promise<ScriptedHost>;
