@@ -1,4 +1,6 @@
 import { createLogger } from '@footlight/platform';
+import { nonterminalStates } from '@footlight/protocol';
+import type { SessionOrder } from '@footlight/protocol/rest';
 import { type CompiledQuery, type KyselyPlugin, CompiledQuery as Raw, sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findAccountByEmail, findLiveTokenExpiry, isAdminPage, liveTokenFinder } from '../accounts/store.ts';
@@ -13,8 +15,10 @@ import {
   listAllApps,
   loadAllowLists,
 } from '../catalog/store.ts';
-import { type Database, openDatabase } from '../platform/database/index.ts';
+import { type Database, type Executor, openDatabase } from '../platform/database/index.ts';
 import { loadDisplayStreams } from '../profiles/rungs/display-streams.ts';
+import { readOrder } from '../sessions/list-order.ts';
+import { type AdminFilter, countAllSessions, listAllSessions } from '../sessions/list-store.ts';
 import { listDueHomes, listHomes } from '../storage/collection-store.ts';
 import { findCapture } from '../telemetry/capture-store.ts';
 import { describeDatabases, TEST_EPOCH_MS } from '../testing/index.ts';
@@ -76,12 +80,17 @@ describeDatabases('query plans on a large instance', ({ dialect, fresh }) => {
     // These index scans are allowed: a scan in the page's order ends with the page, and a partial index contains only
     // the requested rows.
     sqlite: new RegExp(
-      `SCAN (${TABLES})(?! USING (COVERING )?INDEX (apps_by_created|users_by_created|storage_homes_by_created|entitlements_all))`,
+      `SCAN (${TABLES})(?! USING (COVERING )?INDEX (apps_by_created|users_by_created|storage_homes_by_created|entitlements_all|sessions_newest|sessions_failed))`,
     ),
     postgres: new RegExp(`Seq Scan on (${TABLES})`),
   };
 
   const first = { limit: 50, offset: 0 };
+  const EVERY = { states: null, q: undefined, hostId: undefined };
+  const ENDED = { ...EVERY, states: ['stopped'] as const };
+  const LIVE = { ...EVERY, states: nonterminalStates };
+  const sessions = (db: Executor, filter: AdminFilter, sort?: `${'' | '-'}${SessionOrder}`) =>
+    listAllSessions(db, filter, readOrder(sort), null, 50);
   const list = (database: Database, limit: number) =>
     createAppList(database, { loadDisplayStreams }).body(user(), { limit });
 
@@ -129,9 +138,47 @@ describeDatabases('query plans on a large instance', ({ dialect, fresh }) => {
       'a later page of them',
       ({ db }) => listDueHomes(db, user(), TEST_EPOCH_MS, { gc_after: 1, id: user() }, 100),
     ],
+    ['the list of sessions', ({ db }) => sessions(db, EVERY)],
+    ['the list of live sessions', ({ db }) => sessions(db, LIVE)],
+    ['the list of ended sessions, oldest first', ({ db }) => sessions(db, ENDED, 'created')],
+    ['the list of failed sessions', ({ db }) => sessions(db, { ...EVERY, states: ['failed'] })],
+    [
+      'a later page of the list of sessions',
+      ({ db }) =>
+        listAllSessions(db, EVERY, readOrder(undefined), { value: null, created_at: 1, id: user() }, 50),
+    ],
+    ...(['app', '-state', 'user', '-host', 'picture'] as const).map(
+      (sort): [string, (database: Database) => Promise<unknown>] => [
+        `the list of live sessions by ${sort}`,
+        ({ db }) => sessions(db, LIVE, sort),
+      ],
+    ),
+    ['the list of sessions of one host, by time', ({ db }) => sessions(db, { ...EVERY, hostId: user() })],
+    [
+      'the list of live sessions of one host, by app',
+      ({ db }) => sessions(db, { ...LIVE, hostId: user() }, 'app'),
+    ],
+    ['the number of live sessions', ({ db }) => countAllSessions(db, LIVE)],
+    ['the number of sessions of one host', ({ db }) => countAllSessions(db, { ...EVERY, hostId: user() })],
     ['a login', ({ db }) => findAccountByEmail(db, 'user5@example.test')],
   ])('%s reads no table from end to end', async (_what, work) => {
     expect(await plansOf(work)).not.toMatch(WHOLE[dialect]);
+  });
+
+  // These must read all ended sessions, but not their rows, of which some have long logs.
+  test.each([['app'], ['user'], ['-host']] as const)(
+    'the list of ended sessions by %s reads no row of a session, except those of the page',
+    async (sort) => {
+      const plans = await plansOf(({ db }) => sessions(db, ENDED, sort));
+      const scans = plans.match(/^.*(SCAN sessions|Scan .*on sessions).*$/gm) ?? [];
+      expect(scans.filter((step) => !/COVERING|Index Only/.test(step))).toEqual([]);
+    },
+  );
+
+  test('the ended sessions of one host are read by time, up to the end of the page', async () => {
+    const plans = await plansOf(({ db }) => sessions(db, { ...ENDED, hostId: user() }));
+    expect(plans).toContain('sessions_host');
+    expect(plans).not.toMatch(/TEMP B-TREE|Sort/);
   });
 
   test('a capture is found by its id, without reading the other captures of its session', async () => {

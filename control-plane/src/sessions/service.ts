@@ -40,7 +40,8 @@ import { setNegotiatedCodec } from './life/life-store.ts';
 import { LiveSessions } from './life/live.ts';
 import { firstCodec } from './life/negotiated-codec.ts';
 import { createTransitions, type Transitions } from './life/transitions.ts';
-import { listAllSessions, listOwnSessions } from './list-store.ts';
+import { readOrder, readSortedCursor, writeSortedCursor } from './list-order.ts';
+import { countAllSessions, listAllSessions, listOwnSessions } from './list-store.ts';
 import { adminSessionRecord, type SessionRow, sessionRecord } from './record.ts';
 import { followReplicas } from './replicas/follow.ts';
 import { replicaSubjects } from './replicas/subjects.ts';
@@ -81,7 +82,7 @@ export interface Sessions extends SessionDirectory, Captures {
   /** Stored explanation of a session's placement. @throws ApiError 404 */
   placement(id: string): Promise<Placement>;
   listOwn(caller: Caller, limit: number, cursor: string | undefined): Promise<Page<Session>>;
-  listAll(query: Query<'admin.sessions.list'>): Promise<Page<AdminSession>>;
+  listAll(query: Query<'admin.sessions.list'>): Promise<Page<AdminSession> & { total?: number }>;
   /** Returns the row, if the caller is the owner or an administrator. @throws ApiError 403, 404 */
   read(caller: Caller, id: string): Promise<SessionRow>;
   record(row: SessionRow): Session;
@@ -252,17 +253,20 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
       return { items: page.rows.map(record), next_cursor: page.next_cursor };
     },
 
-    async listAll({ state = 'all', q, host_id: hostId, limit, cursor }) {
+    async listAll({ state = 'all', q, host_id: hostId, sort, count, limit, cursor }) {
       const states = ADMIN_FILTERS.get(state);
       if (states === undefined)
         throw new ApiError('invalid_state', {
           message: `state: expected ${[...ADMIN_FILTERS.keys()].join(', ')}; it is ${JSON.stringify(state.slice(0, 40))}`,
         });
-      const found = await listAllSessions(database.db, { states, q, hostId }, readCursor(cursor), limit);
-      const page = pageOf(found.rows, found.limit);
+      const filter = { states, q, hostId };
+      const order = readOrder(sort);
+      const after = readSortedCursor(order, cursor);
+      const page = await listAllSessions(database.db, filter, order, after, limit);
       return {
         items: page.rows.map((row) => adminSessionRecord(row, live.get(row.id)?.observed)),
-        next_cursor: page.next_cursor,
+        next_cursor: page.last === null ? null : writeSortedCursor(order, page.last),
+        ...(count === true && { total: await countAllSessions(database.db, filter) }),
       };
     },
 

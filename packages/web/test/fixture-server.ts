@@ -183,6 +183,7 @@ const answers: Answers = {
         : made.adminSession(n, n === 2 ? { state: 'starting' } : n === 3 ? made.atFloor : {}),
     ),
     next_cursor: null,
+    ...(query.get('count') === 'true' && { total: query.get('state') === 'failed' ? 1 : 7 }),
   }),
 };
 

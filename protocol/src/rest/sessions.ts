@@ -231,6 +231,14 @@ const displayBody = body({
 export const adminSessionFilters = ['all', 'active', 'ended', 'failed'] as const;
 export type AdminSessionFilter = (typeof adminSessionFilters)[number];
 
+const sessionOrders = ['app', 'state', 'user', 'host', 'created', 'picture'] as const;
+export type SessionOrder = (typeof sessionOrders)[number];
+const sessionSort = z
+  .enum(sessionOrders.flatMap((order) => [order, `-${order}` as const]))
+  .describe(
+    'Order by name of the app, state, name of the account, name of the host, creation, or size of the picture; `-` reverses it, and sessions without the value are always last. Equal sessions are newest first. Left out: newest first.',
+  );
+
 const exampleStream = {
   width: 1920,
   height: 1080,
@@ -457,7 +465,7 @@ export const sessionOperations = {
     method: 'GET',
     path: '/v1/admin/sessions',
     auth: 'admin',
-    summary: "Everybody's sessions, newest first",
+    summary: "Everybody's sessions, newest first or in another order",
     query: pageQuery(100).extend({
       state: z
         .string()
@@ -465,8 +473,14 @@ export const sessionOperations = {
         .meta({ enum: adminSessionFilters, description: 'Which sessions; left out: all.' }),
       q: searchText.describe('Part of the name of the account, the app or the host; blank: no filter.'),
       host_id: madeId.optional().describe('Only the sessions of this host; left out: of all hosts.'),
+      sort: sessionSort.optional(),
+      count: z.stringbool().optional().describe('true: the answer has `total`.'),
     }),
-    responses: { 200: page(adminSession) },
+    responses: {
+      200: page(adminSession).extend({
+        total: z.int().optional().describe('Number of all sessions that match; only with `count=true`.'),
+      }),
+    },
     refusals: { invalid_state: '`state` is none of its values.' },
     example: {
       query: { state: 'active', limit: '20' },

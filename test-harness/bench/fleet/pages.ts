@@ -20,6 +20,7 @@ const PAGES = [
   ['/admin/hosts', 'tbody tr:not([data-placeholder]) a'],
   ['/admin/hosts?sort=-slots&q=9', 'tbody tr:not([data-placeholder]) a'],
   ['/admin/sessions', 'tbody tr:not([data-placeholder]) a'],
+  ['/admin/sessions?sort=user', 'tbody tr:not([data-placeholder]) a'],
 ] as const;
 
 /** @returns the exit status */

@@ -2,6 +2,7 @@ import type { HostOrder } from '@footlight/protocol/rest';
 import { type RawBuilder, sql } from 'kysely';
 import { flag } from '../../platform/database/codec.ts';
 import type { Database, Executor, Tx } from '../../platform/database/database.ts';
+import { nameOrder } from '../../platform/database/query/name-order.ts';
 import { containsText } from '../../platform/database/query/search.ts';
 import { values } from '../../platform/database/query/values.ts';
 import type { GpusTable, HostsTable } from '../../platform/database/tables/fleet.ts';
@@ -182,16 +183,15 @@ export function listHosts(
 const ofGpus = (column: 'slots_used' | 'sessions_active' | 'vram_mb_total') =>
   sql`case when capacity_detection = 'ok' then
     (select sum(${sql.ref(`gpus.${column}`)}) from gpus where gpus.host_id = hosts.id and gpus.reported = 1) end`;
-/** Sorts names as people do: "gpu-2" before "gpu-10". */
-const BY_NAME = [sql`rtrim(node_name, '0123456789')`, sql`length(node_name)`, sql`node_name`];
-const HOST_ORDERS: Readonly<Record<HostOrder, readonly RawBuilder<unknown>[]>> = {
+const BY_NAME = nameOrder('hosts.node_name');
+const HOST_ORDERS: Readonly<Record<HostOrder, RawBuilder<unknown>>> = {
   name: BY_NAME,
-  state: [sql`status`],
-  slots: [ofGpus('slots_used')],
-  sessions: [ofGpus('sessions_active')],
-  memory: [ofGpus('vram_mb_total')],
-  heard: [sql`last_heartbeat_at`],
-  agent: [sql`agent_version`],
+  state: sql`status`,
+  slots: ofGpus('slots_used'),
+  sessions: ofGpus('sessions_active'),
+  memory: ofGpus('vram_mb_total'),
+  heard: sql`last_heartbeat_at`,
+  agent: sql`agent_version`,
 };
 
 /**
@@ -204,11 +204,10 @@ export function listHostsBy(
   { offset, limit }: OffsetPage,
   filter: HostFilter,
 ): Promise<ListedHost[]> {
-  let query = filteredHosts(db, filter);
-  for (const value of HOST_ORDERS[order])
-    query = query.orderBy(value, (by) => (reverse ? by.desc() : by.asc()).nullsLast());
-  if (order !== 'name') for (const value of BY_NAME) query = query.orderBy(value);
-  return query
+  return filteredHosts(db, filter)
+    .orderBy(HOST_ORDERS[order], (by) => (reverse ? by.desc() : by.asc()).nullsLast())
+    .orderBy(BY_NAME)
+    .orderBy('node_name')
     .offset(offset)
     .limit(limit + 1)
     .execute();

@@ -1,5 +1,3 @@
-import type { AdminSessionFilter } from '@footlight/protocol/rest';
-
 /** Cache keys of the administrators' area, which most people never load. */
 export const adminKeys = {
   accessCheck: ['access-check'] as const,
@@ -19,7 +17,7 @@ export const adminKeys = {
   adminSessions: ['admin-sessions'] as const,
   liveSessions: (of: object) => ['admin-sessions', 'live', of] as const,
   failedSessions: ['admin-sessions', 'failed'] as const,
-  adminSessionList: (filter: AdminSessionFilter, q: string) => ['admin-sessions', 'list', filter, q] as const,
+  adminSessionList: (search: object) => ['admin-sessions', 'list', search] as const,
   placementPreview: (question: object | null) => ['placement-preview', question] as const,
   sessionDiagnoses: (id: string) => ['session-diagnosis', id] as const,
   sessionDiagnosis: (id: string, search: object, endedMs: number | null) =>

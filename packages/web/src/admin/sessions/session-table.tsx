@@ -15,7 +15,6 @@ const SESSION_COLUMNS: readonly Column<AdminSession>[] = [
     head: msg('App'),
     kind: 'name',
     sort: 'app',
-    by: (session) => session.app_name ?? null,
     cell: (session) => (
       <Link to="/admin/sessions/$id" params={{ id: session.id }} className={styles.nameLink}>
         {nameOf(session)}
@@ -25,21 +24,18 @@ const SESSION_COLUMNS: readonly Column<AdminSession>[] = [
   {
     head: msg('State'),
     sort: 'state',
-    by: (session) => session.state,
     cell: (session) => <SessionChip session={session} hostStatus={session.host_status} />,
   },
   {
     head: msg('User'),
     kind: 'short',
     sort: 'user',
-    by: (session) => session.username ?? null,
     title: (session) => session.username,
     cell: (session) => session.username ?? <span className={styles.dim}>{t('deleted account')}</span>,
   },
   {
     head: msg('Host'),
     sort: 'host',
-    by: (session) => session.host_name ?? null,
     cell: (session) =>
       session.host_id !== null && session.host_name !== undefined ? (
         <Link to="/admin/hosts/$id" params={{ id: session.host_id }} className={styles.nameLink}>
@@ -52,14 +48,12 @@ const SESSION_COLUMNS: readonly Column<AdminSession>[] = [
   {
     head: msg('Created'),
     sort: 'created',
-    by: (session) => session.created_at,
     cell: (session) => <RelativeTime at={session.created_at} />,
   },
   {
     head: msg('Picture'),
     kind: 'number',
     sort: 'picture',
-    by: ({ stream }) => stream.width * stream.height,
     cell: ({ stream }) => `${stream.width} × ${stream.height}`,
   },
 ];
@@ -83,6 +77,9 @@ const stopColumn = (onStop: (session: Stoppable) => void): Column<AdminSession> 
   },
 });
 
+/** Whether the server sorts sessions by this column. */
+export const isSessionOrder = (key: string): boolean => SESSION_COLUMNS.some(({ sort }) => sort === key);
+
 /** Columns for failed sessions: a column for the reason replaces state and picture, and there is no Stop button. */
 const FAILED_COLUMNS: readonly Column<AdminSession>[] = [
   ...SESSION_COLUMNS.filter(({ head }) => !['State', 'Picture'].includes(head)),
@@ -97,7 +94,7 @@ const FAILED_COLUMNS: readonly Column<AdminSession>[] = [
  * A table of sessions. The name of a session links to its page.
  * @param props.failed all sessions failed, so a column shows the reason
  * @param props.sessions undefined while loading
- * @param props.order missing: the rows keep their order
+ * @param props.order shown in the heads of the columns; the server sorts. Missing: the heads are no buttons
  */
 export function SessionTable(props: {
   failed?: boolean;

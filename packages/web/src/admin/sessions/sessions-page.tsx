@@ -1,3 +1,4 @@
+import type { Query } from '@footlight/protocol/rest';
 import { Button } from '@mantine/core';
 import { IconPlayerPlay } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
@@ -5,17 +6,19 @@ import { call } from '../../api/client.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
-import { msg, t } from '../../i18n/translate.ts';
+import { msg, plural, t } from '../../i18n/translate.ts';
 import { SESSION_FILTERS, type SessionSearch } from '../../search/session-search.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { SearchField, ShowMore, useSortedPages } from '../frame/lists/paged-list.tsx';
+import { SearchField, ShowMore, usePages } from '../frame/lists/paged-list.tsx';
+import { readSort } from '../frame/lists/table-sort.ts';
 import { PageHead } from '../frame/page-head.tsx';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
-import { SessionTable } from './session-table.tsx';
+import { isSessionOrder, SessionTable } from './session-table.tsx';
 
 /** Refresh interval: agents report every 5 s. */
 const REFRESH_MS = 5_000;
+const PAGE = 100;
 const FILTER_LABELS: Readonly<Record<(typeof SESSION_FILTERS)[number], string>> = {
   active: msg('Active'),
   ended: msg('Ended'),
@@ -29,15 +32,22 @@ export function SessionsPage(props: { search: SessionSearch; onSearch: (search: 
   const { search, onSearch } = props;
   const state = search.state ?? 'active';
   const q = search.q ?? '';
+  const sort = isSessionOrder(readSort(search.sort).key)
+    ? (search.sort as Query<'admin.sessions.list'>['sort'])
+    : undefined;
+  const wanted = { state, q, sort };
   const {
     query,
     items: sessions,
-    sortedOf,
-  } = useSortedPages(
-    adminKeys.adminSessionList(state, q),
+    total,
+  } = usePages(
+    adminKeys.adminSessionList(wanted),
     (cursor: string | undefined, signal) =>
-      call('admin.sessions.list', { query: { state, limit: 100, q, cursor }, signal }),
-    search.sort,
+      call('admin.sessions.list', {
+        // Only the first page shows the number of sessions.
+        query: { ...wanted, limit: PAGE, cursor, count: cursor === undefined || undefined },
+        signal,
+      }),
     { refetchMs: REFRESH_MS },
   );
   return (
@@ -63,6 +73,9 @@ export function SessionsPage(props: { search: SessionSearch; onSearch: (search: 
           value={q}
           onChange={(next) => onSearch({ ...search, q: next })}
         />
+        {total !== undefined && (
+          <span className={styles.dim}>{plural(total, '{n} session', '{n} sessions')}</span>
+        )}
       </div>
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {sessions?.length === 0 ? (
@@ -75,12 +88,12 @@ export function SessionsPage(props: { search: SessionSearch; onSearch: (search: 
         <SessionTable
           sessions={sessions}
           order={{
-            sort: search.sort,
+            sort,
             onSort: (sort) => onSearch({ ...search, sort } as SessionSearch),
           }}
         />
       )}
-      <ShowMore query={query} sortedOf={sortedOf} />
+      <ShowMore query={query} />
     </>
   );
 }

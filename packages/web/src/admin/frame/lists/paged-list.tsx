@@ -17,12 +17,15 @@ const TYPING_MS = 250;
 interface Page<Item, Cursor> {
   items: readonly Item[];
   next_cursor: Cursor | null;
+  /** Number of items on all pages; missing: the request did not ask for it. */
+  total?: number | undefined;
 }
 
 /**
  * A paged list of the API. After a change of the filter, the current items stay until the new first page is loaded.
  * @param load fetches the page at the cursor; undefined: the first page
  * @param options.refetchMs refresh interval of all loaded pages; missing: no refresh
+ * @returns the query, the items of all loaded pages, and the number of items that the first page's answer has
  */
 export function usePages<Item, Cursor extends string | number>(
   key: QueryKey,
@@ -37,7 +40,8 @@ export function usePages<Item, Cursor extends string | number>(
     placeholderData: keepPreviousData,
     refetchInterval: options.refetchMs ?? false,
   });
-  return { query, items: query.data?.pages.flatMap((page) => page.items) };
+  const pages = query.data?.pages;
+  return { query, items: pages?.flatMap((page) => page.items), total: pages?.[0]?.total };
 }
 
 /** Number of pages that are loaded to sort a list. In a longer list people use the search. Chosen, not measured. */
