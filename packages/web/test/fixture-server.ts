@@ -63,7 +63,6 @@ const answers: Answers = {
       total: made.hosts.reduce((sum, { capacity }) => sum + (capacity?.slots_total ?? 0), 0),
       used: made.hosts.reduce((sum, { capacity }) => sum + (capacity?.slots_used ?? 0), 0),
     },
-    sessions: 0,
   }),
   'hosts.list': () => ({ items: made.hosts, next_cursor: null }),
   'hosts.read': ({ id }) => made.hosts.find((host) => host.id === id) ?? made.host(1),

@@ -60,8 +60,7 @@ export class HostAdmin {
     const count = (status: HostsTable['status']) => hosts.get(status) ?? 0;
     return {
       hosts: { online: count('online'), draining: count('draining'), offline: count('offline') },
-      slots: { total: slots.total, used: slots.used },
-      sessions: slots.sessions,
+      slots,
     };
   }
 

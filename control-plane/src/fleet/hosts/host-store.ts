@@ -24,25 +24,17 @@ export async function countHosts(db: Executor): Promise<ReadonlyMap<string, numb
   return new Map(rows.map(({ status, count }) => [status, Number(count)]));
 }
 
-/** Number of encode slots, and of sessions that hold one, on the reported GPUs of online hosts. */
-export async function countSlots(db: Executor): Promise<{ total: number; used: number; sessions: number }> {
+/** Number of encode slots, and of those that sessions hold, on the reported GPUs of online hosts. */
+export async function countSlots(db: Executor): Promise<{ total: number; used: number }> {
   const row = await db
     .selectFrom('gpus')
     .innerJoin('hosts', 'hosts.id', 'gpus.host_id')
-    .select((gpu) => [
-      gpu.fn.sum('slots_total').as('total'),
-      gpu.fn.sum('slots_used').as('used'),
-      gpu.fn.sum('sessions_active').as('sessions'),
-    ])
+    .select((gpu) => [gpu.fn.sum('slots_total').as('total'), gpu.fn.sum('slots_used').as('used')])
     .where('hosts.status', '=', 'online')
     .where('hosts.capacity_detection', '=', 'ok')
     .where('gpus.reported', '=', 1)
     .executeTakeFirst();
-  return {
-    total: Number(row?.total ?? 0),
-    used: Number(row?.used ?? 0),
-    sessions: Number(row?.sessions ?? 0),
-  };
+  return { total: Number(row?.total ?? 0), used: Number(row?.used ?? 0) };
 }
 
 export function hostByName(db: Executor, nodeName: string): Promise<HostsTable | undefined> {

@@ -244,7 +244,6 @@ const fleetSummary = z
         used: z.int().describe('Encode slots that sessions hold.'),
       })
       .describe('Encode slots of the online hosts.'),
-    sessions: z.int().describe('Sessions that hold a slot of an online host.'),
   })
   .meta({ id: 'FleetSummary', description: 'Counts of the whole fleet.' });
 export type FleetSummary = z.output<typeof fleetSummary>;
@@ -259,13 +258,12 @@ export const fleetOperations = {
     method: 'GET',
     path: '/v1/admin/fleet',
     auth: 'admin',
-    summary: 'Number of hosts, slots and sessions',
+    summary: 'Number of hosts and slots',
     responses: { 200: fleetSummary },
     example: {
       response: {
         hosts: { online: 11, draining: 0, offline: 1 },
         slots: { total: 44, used: 12 },
-        sessions: 12,
       },
     },
   }),

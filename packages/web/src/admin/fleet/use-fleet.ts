@@ -21,7 +21,7 @@ export function useHosts() {
   });
 }
 
-/** Number of hosts, slots and sessions of the whole fleet. */
+/** Number of hosts and slots of the whole fleet. */
 export function useFleetSummary() {
   return useQuery({
     queryKey: adminKeys.fleetSummary,
@@ -66,11 +66,11 @@ function gpusByHost({ items }: { items: HostGpus[] }): ReadonlyMap<string, Gpu[]
 const MAX_LIVE_SESSIONS = 200;
 
 /**
- * The newest live sessions, refreshed while the page is visible.
+ * The newest live sessions and the number of all, refreshed while the page is visible.
  * @param of.host_id missing: of all hosts
  */
 export function useLiveSessions(of: { host_id?: string; limit?: number } = {}) {
-  const query = { state: 'active', limit: MAX_LIVE_SESSIONS, ...of };
+  const query = { state: 'active', limit: MAX_LIVE_SESSIONS, count: true, ...of };
   return useQuery({
     queryKey: adminKeys.liveSessions(of),
     queryFn: ({ signal }) => call('admin.sessions.list', { query, signal }),
