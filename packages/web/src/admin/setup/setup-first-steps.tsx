@@ -12,7 +12,7 @@ import { Skeleton } from '../../components/skeleton.tsx';
 import { plural, t } from '../../i18n/translate.ts';
 import { useLaunchNow } from '../apps/use-launch-now.ts';
 import { AddHost } from '../fleet/enrollment-tokens.tsx';
-import { usePicturedGpus, usePicturedHosts } from '../fleet/use-fleet.ts';
+import { useFleetSummary, usePicturedGpus, usePicturedHosts } from '../fleet/use-fleet.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { Section } from '../frame/page-head.tsx';
@@ -27,11 +27,15 @@ export function FirstHostStep() {
   const hosts = usePicturedHosts();
   const items = hosts.data?.items ?? [];
   const gpus = usePicturedGpus();
+  const summary = useFleetSummary();
+  const { online = 0, draining = 0, offline = 0 } = summary.data?.hosts ?? {};
+  const connected = online + draining;
   const [making, setMaking] = useState(false);
   return (
     <div className={styles.stack}>
       {hosts.isError && <Problem error={hosts.error} retry={() => void hosts.refetch()} />}
-      {hosts.isPending && <Skeleton height={84} radius={14} />}
+      {summary.isError && <Problem error={summary.error} retry={() => void summary.refetch()} />}
+      {(hosts.isPending || summary.isPending) && <Skeleton height={84} radius={14} />}
       {hosts.isSuccess && items.length === 0 && (
         <EmptyState icon={IconServer} title={t('Waiting for a host')}>
           {t(
@@ -39,10 +43,10 @@ export function FirstHostStep() {
           )}
         </EmptyState>
       )}
-      {items.length > 0 && (
+      {items.length > 0 && summary.isSuccess && (
         <>
-          <Section title={plural(items.length, '{n} host connected', '{n} hosts connected')}>
-            <FleetPicture hosts={items} total={items.length} gpus={gpus.data} />
+          <Section title={plural(connected, '{n} host connected', '{n} hosts connected')}>
+            <FleetPicture hosts={items} total={connected + offline} gpus={gpus.data} />
           </Section>
           <FindingList findings={findingsOf(items, false)} />
         </>
