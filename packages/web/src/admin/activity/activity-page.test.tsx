@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { app, id } from '../../../test/fixtures.ts';
 import { answerBy, showPage } from '../../../test/show-page.tsx';
+import { putInForce } from '../../i18n/translate.ts';
 import { ActivityPage, type ActivitySearch } from './activity-page.tsx';
 
 const example = operations['activity.list'].example.response.items[0] as ActivityEntry;
@@ -55,6 +56,7 @@ afterEach(() => {
   cleanup();
   vi.restoreAllMocks();
   vi.unstubAllGlobals();
+  putInForce({}, 'en-GB');
 });
 
 function Log() {
@@ -113,4 +115,15 @@ test('the file contains all pages, and no cell is a formula', async () => {
   expect(text?.split('\r\n')).toHaveLength(5);
   expect(text).toContain('"alice","Launched an app","SuperTux"');
   expect(text).toContain(`"'=HYPERLINK(""http://evil.example"")"`);
+});
+
+test('the heads of the file are in the language of the page', async () => {
+  putInForce({ Time: 'Zeit', Severity: 'Schweregrad', Id: 'ID' }, 'de');
+  showPage(<Log />);
+  await screen.findByRole('link', { name: 'SuperTux' });
+  fireEvent.click(screen.getByRole('button', { name: 'Save as CSV' }));
+  await waitFor(() => expect(saved).toHaveLength(1));
+  expect((await saved[0]?.text())?.split('\r\n')[0]).toContain(
+    '"Zeit","Who","What","Object","Details","Schweregrad","Action","Kind","ID"',
+  );
 });

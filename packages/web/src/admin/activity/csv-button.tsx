@@ -6,7 +6,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../api/client.ts';
 import { clock } from '../../clock.ts';
-import { plural, t } from '../../i18n/translate.ts';
+import { msg, plural, t } from '../../i18n/translate.ts';
 import { saveFile } from '../diagnosis/save-file.ts';
 import { actionLabel, detailLabel } from './activity-labels.ts';
 import { restOf, thingOf } from './activity-things.ts';
@@ -20,7 +20,17 @@ const PAGE = 100;
  * not measured.
  */
 const MAX = 10_000;
-const HEAD = ['Time', 'Who', 'What', 'Object', 'Details', 'Severity', 'Action', 'Kind', 'Id'];
+const HEAD = [
+  msg('Time'),
+  msg('Who'),
+  msg('What'),
+  msg('Object'),
+  msg('Details'),
+  msg('Severity'),
+  msg('Action'),
+  msg('Kind'),
+  msg('Id'),
+];
 
 /** The filters of the requested entries. */
 type Filter = Parameters<typeof call<'activity.list'>>[1]['query'];
@@ -52,7 +62,8 @@ export function CsvButton({ filter }: { filter: Filter }) {
       ]);
       const day = new Date(clock.nowMs()).toISOString().slice(0, 10);
       // The byte order mark tells spreadsheets that the text is UTF-8.
-      saveFile(new Blob([`\uFEFF${csvOf([HEAD, ...rows])}`], { type: 'text/csv' }), `activity-${day}.csv`);
+      const text = `\uFEFF${csvOf([HEAD.map((head) => t(head)), ...rows])}`;
+      saveFile(new Blob([text], { type: 'text/csv' }), `activity-${day}.csv`);
       return { count: entries.length, isWhole: cursor === undefined };
     },
     onMutate: () => {

@@ -251,6 +251,7 @@ function ValueTable(props: { window: Span; series: SeriesByName; drawn: readonly
         { head: msg('From'), cell: ({ from_ms }) => timeLabel(from_ms) },
         ...shown.map(({ chart, line }, n) => ({
           head: `${t(chart.label)}${chart.lines.length > 1 ? `, ${t(line.label)}` : ''}`,
+          translated: true as const,
           kind: 'number' as const,
           cell: ({ means }: (typeof rows)[number]) => valueLabel(means[n], chart),
         })),

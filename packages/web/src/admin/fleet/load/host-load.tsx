@@ -93,6 +93,7 @@ function LoadTable({ charts }: { charts: readonly LoadChart[] }) {
     { head: msg('Time'), cell: (ms) => <span className="tabular">{timeLabel(ms)}</span> },
     ...lines.map(({ chart, line }) => ({
       head: headOf(chart, line.label),
+      translated: true as const,
       kind: 'number' as const,
       cell: (ms: number) => {
         const value = line.points.find(({ ts_unix_ms }) => ts_unix_ms === ms)?.v;

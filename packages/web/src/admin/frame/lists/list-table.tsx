@@ -9,8 +9,10 @@ import { nextSort, readSort, type SortValue, sortedBy } from './table-sort.ts';
 
 /** A column of a table. */
 export interface Column<Row> {
-  /** English head, marked with `msg`; the table translates it, and shows other texts unchanged. */
+  /** English head, marked with `msg`, or a unit. The table translates it. */
   head: string;
+  /** The head is computed, and in the person's language already. */
+  translated?: true;
   /**
    * name: the row's main link. number: right-aligned. code: in a fixed-width font. short: shortened if it is too long.
    * wrap: a long text. action: buttons; the head is visible for screen readers only.
@@ -117,7 +119,7 @@ export function ListTable<Row>(props: {
                     className={column.kind && CLASS_OF_KIND[column.kind]}
                     title={column.title?.(row)}
                     aria-live={column.live && 'polite'}
-                    data-label={column.kind === 'action' ? undefined : t(column.head)}
+                    data-label={column.kind === 'action' ? undefined : headText(column)}
                   >
                     {column.cell(row)}
                   </td>
@@ -179,10 +181,12 @@ function useCards(frame: RefObject<HTMLElement | null>, columns: number): 'one' 
   return cards;
 }
 
+const headText = <Row,>({ head, translated }: Column<Row>): string => (translated ? head : t(head));
+
 function HeadCell<Row>({ column, order }: { column: Column<Row>; order: TableOrder | undefined }) {
   const className = column.kind === 'number' ? styles.number : undefined;
   const { sort: key } = column;
-  const head = t(column.head);
+  const head = headText(column);
   if (order === undefined || key === undefined) {
     return (
       <th scope="col" className={className}>
