@@ -31,7 +31,7 @@ const isAdvice = (id: string): boolean => id === 'service' || ADVISORY_CHECKS.ha
  */
 export async function doctor(config: AgentConfig, print: (line: string) => void): Promise<number> {
   const logger = silentLogger();
-  const isolated = (await findIsolation()) === 'root';
+  const isolated = (await findIsolation(logger)) === 'root';
   const engine = new EngineHost(
     engineOptions(config, () => inventory.hasNvidia),
     {

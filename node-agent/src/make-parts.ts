@@ -56,7 +56,7 @@ export async function makeAgentParts(
   // Called before the first child process starts, so that every child process starts in a control group below the
   // service's group.
   enterServiceGroup();
-  const isolation = await findIsolation();
+  const isolation = await findIsolation(logger);
   const isolated = isolation === 'root';
   const hasNetworks = isolated && (await networkNamespaceProblem(clock)) === null;
   const range = new UidPool(config.processUids);

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { createLogger, type Logger, systemClock } from '@footlight/platform';
+import { createLogger, type Logger, silentLogger, systemClock } from '@footlight/platform';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openHome } from '../sessions/home/home.ts';
 import { makeStateDir, RUNTIME_SESSION, startRuntimeApp } from '../testing/runtime-app.ts';
@@ -134,7 +134,7 @@ describe.each([
   test.skipIf(!isRoot)(
     'as the session’s user, with its limits and without new rights, never as root',
     async () => {
-      if (isolated) expect(await findIsolation()).toBe('root');
+      if (isolated) expect(await findIsolation(silentLogger())).toBe('root');
       const { app } = await start(['/bin/sh', '-c', WHO_AM_I], {});
       await app.exited;
       await app.stop(0);

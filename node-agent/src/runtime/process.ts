@@ -28,6 +28,7 @@ import {
   startVariable,
 } from './proc-table.ts';
 import { type Child, killUntilGone, notEnded, sendSignal, startChild } from './programs/child.ts';
+import { runProgram } from './programs/run-program.ts';
 import type { AppContext, AppExit, RunningApp, Runtime, SessionUser } from './runtime.ts';
 import {
   mountOptions,
@@ -530,21 +531,16 @@ function isStray(pid: number, instance: string): boolean {
   return startVariable(pid, APP_VARIABLE) === instance;
 }
 
-/** Determines how this process can isolate apps. */
-export async function findIsolation(): Promise<Isolation> {
+/** Determines how this process can isolate apps. If it cannot, the log says why. */
+export async function findIsolation(logger: Pick<Logger, 'warn'>): Promise<Isolation> {
   const isRoot = process.getuid?.() === 0;
   const options = isRoot
     ? ['--bind', '/', '/', '--dev', '/dev', '--unshare-ipc']
     : ['--unshare-user', '--dev-bind', '/', '/'];
-  try {
-    const child = await startChild(['bwrap', ...options, '--proc', '/proc', '--unshare-pid', '--', 'true'], {
-      env: baseEnvironment(process.env),
-    });
-    if ((await child.exited).code !== 0) return 'none';
-    return isRoot ? 'root' : 'user';
-  } catch {
-    return 'none';
-  }
+  const result = await runProgram('bwrap', [...options, '--proc', '/proc', '--unshare-pid', '--', 'true']);
+  if (result.kind === 'ok') return isRoot ? 'root' : 'user';
+  logger.warn({ error: result.why }, 'agent.not_isolated');
+  return 'none';
 }
 
 /** Group of a device file; a session's user needs it to open the file. null: the file does not exist. */

@@ -271,7 +271,9 @@ export class Supervisor {
     const { uids } = this.#deps;
     if (!uids) return null;
     const ref = assign.app.home?.ref;
-    return uids.take(ref === undefined ? null : await lastOwner(ref)) ?? 'none_free';
+    // A home that cannot be read fails the session when it is opened, with the reason.
+    const owner = ref === undefined ? null : await lastOwner(ref).catch(() => null);
+    return uids.take(owner) ?? 'none_free';
   }
 
   /** Reports that a session that does not exist on this host is stopped. */

@@ -23,6 +23,7 @@ export const LOG_EVENTS = [
   'agent.links_not_checked',
   'agent.message_failed',
   'agent.message_malformed',
+  'agent.not_isolated',
   'agent.registered',
   'agent.registration_failed',
   'agent.report_failed',

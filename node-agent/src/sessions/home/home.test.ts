@@ -230,6 +230,40 @@ describe('homes', () => {
     chmodSync(root, 0o700);
   });
 
+  test('the owner of a home that cannot be read is not guessed, and the error says why', async () => {
+    symlinkSync('loop', join(root, 'loop'));
+    const error = await lastOwner(join(root, 'loop/game')).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(HomeError);
+    expect(error).toMatchObject({
+      message: expect.stringMatching(/loop\/game cannot be read: ELOOP/),
+      cause: expect.objectContaining({ code: 'ELOOP' }),
+    });
+  });
+
+  test.runIf(process.getuid?.() === 0)(
+    'a home whose owner cannot be changed is refused, and the error says what chown reported',
+    async () => {
+      const user = { uid: 71_320, gid: 71_320, groups: [] };
+      const ref = join(root, 'homes/game');
+      const path = process.env.PATH;
+      // A chown that fails like the real one on a read-only file system.
+      mkdirSync(join(root, 'bin'));
+      writeFileSync(join(root, 'bin/chown'), '#!/bin/sh\necho "chown: Read-only file system" >&2\nexit 1\n');
+      chmodSync(join(root, 'bin/chown'), 0o755);
+      process.env.PATH = `${join(root, 'bin')}:${path}`;
+      const error = await openHome(join(root, 'homes'), ref, user).then(
+        () => null,
+        (thrown: unknown) => thrown,
+      );
+      process.env.PATH = path;
+      expect(error).toBeInstanceOf(HomeError);
+      expect(error).toMatchObject({
+        message: expect.stringMatching(/to the session's user: chown: Read-only file system$/),
+        cause: expect.objectContaining({ message: 'chown: Read-only file system' }),
+      });
+    },
+  );
+
   test('no path text leads out of the root', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('..', '.', 'a', '/', 'homes', ''), { maxLength: 8 }), (parts) => {

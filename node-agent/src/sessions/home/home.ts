@@ -1,14 +1,19 @@
 import { chmod, chown, lstat, mkdir, readdir, realpath } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { type Clock, within } from '@footlight/platform';
+import { type Clock, errorText, within } from '@footlight/platform';
 import { baseEnvironment } from '../../runtime/confinement/command-line.ts';
 import { CLOSED_WAY_MODE } from '../../runtime/process.ts';
 import { startChild } from '../../runtime/programs/child.ts';
+import { runProgram } from '../../runtime/programs/run-program.ts';
 import type { SessionUser } from '../../runtime/runtime.ts';
 import { isBelow } from './home-path.ts';
 
-/** A home cannot be used; the message contains reason and path. */
-export class HomeError extends Error {}
+/** A home cannot be used; the message contains path, reason, and the text of the cause. */
+export class HomeError extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(cause === undefined ? message : `${message}: ${errorText(cause)}`, { cause });
+  }
+}
 
 /**
  * Directories of the host's system, state and users. Homes whose path comes from the control plane must not be in these
@@ -116,7 +121,7 @@ export async function openVolumeHome(path: string, user: SessionUser | null): Pr
  * Closes a directory on the path to a home for everyone except its group. A directory that the agent did not create is
  * not changed.
  * @returns the directory's group; empty when the directory stays open
- * @throws HomeError when another user owns the directory
+ * @throws HomeError when another user owns the directory, or the directory cannot be closed
  */
 async function closeWay(path: string): Promise<number[]> {
   const { uid, gid, ino, mode } = await lstat(path);
@@ -127,9 +132,10 @@ async function closeWay(path: string): Promise<number[]> {
   if ((mode & 0o7777) !== WAY_MODE || (gid !== group && gid !== process.getgid?.())) return [];
   try {
     await chown(path, uid, group);
-  } catch {
-    // The group's id does not exist in this user namespace, so the directory stays open.
-    return [];
+  } catch (error) {
+    // The group's id does not exist in this user namespace or mount, so the directory stays open.
+    if (['EINVAL', 'EOVERFLOW'].includes(codeOf(error) ?? '')) return [];
+    throw new HomeError(`${path} on the way to a home could not be closed`, error);
   }
   await chmod(path, CLOSED_WAY_MODE);
   return [group];
@@ -149,15 +155,21 @@ export async function closeHome(ref: string, user: SessionUser | null): Promise<
   await chmod(ref, 0o700);
 }
 
-/** The uid that owns the home's content; null: the home does not exist, or was never used. */
+/**
+ * The uid that owns the home's content; null: the home does not exist, or was never used.
+ * @throws HomeError when the home cannot be read
+ */
 export async function lastOwner(ref: string): Promise<number | null> {
   try {
     const info = await lstat(ref);
     return info.isDirectory() && info.gid !== 0 ? info.gid : null;
-  } catch {
-    return null;
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return null;
+    throw new HomeError(`${ref} cannot be read`, error);
   }
 }
+
+const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
 
 async function makeDirectory(path: string, mode: number): Promise<void> {
   try {
@@ -166,13 +178,17 @@ async function makeDirectory(path: string, mode: number): Promise<void> {
     await chmod(path, mode);
     return;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
   }
   const info = await lstat(path);
   if (!info.isDirectory())
     throw new HomeError(`${path} is ${info.isSymbolicLink() ? 'a link' : 'no directory'}`);
 }
 
+/** chown writes a line about each file that it cannot change. The first lines say enough, so it is ended after these. */
+const CHOWN_OUTPUT_BYTES = 64 * 1024;
+
+/** @throws HomeError when files of the home keep their former owner */
 async function giveHome(path: string, user: SessionUser): Promise<void> {
   const { gid } = await lstat(path);
   if (gid !== user.gid) {
@@ -181,12 +197,13 @@ async function giveHome(path: string, user: SessionUser): Promise<void> {
     //
     // chown(1) works with descriptors. A program that uses paths could follow a link that replaces a directory: a
     // process of another session may have entered the home while it was open to others, and may still be in it.
-    const child = await startChild(
-      ['chown', '-R', '-P', '-h', `--from=:${gid}`, '--', `${user.uid}:${user.gid}`, path],
-      { env: baseEnvironment(process.env), cwd: '/' },
+    const result = await runProgram(
+      'chown',
+      ['-R', '-P', '-h', `--from=:${gid}`, '--', `${user.uid}:${user.gid}`, path],
+      { maxBytes: CHOWN_OUTPUT_BYTES },
     );
-    const { code } = await child.exited;
-    if (code !== 0) throw new HomeError(`${path} could not be given to the session's user`);
+    if (result.kind !== 'ok')
+      throw new HomeError(`${path} could not be given to the session's user`, new Error(result.why));
   }
   await chown(path, user.uid, user.gid);
   await chmod(path, 0o700);
