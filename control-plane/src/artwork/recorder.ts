@@ -1,6 +1,6 @@
 import { recordCatalogChange, setAppPictures } from '../catalog/index.ts';
 import type { Tx } from '../platform/database/index.ts';
-import { ApiError } from '../platform/errors.ts';
+import { noSuch } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Asset } from './asset.ts';
 import type { BlobStore, PinnedBlob } from './blobs.ts';
@@ -38,7 +38,7 @@ export function createRecorder(platform: Platform, blobs: BlobStore): Recorder {
 
   async function lockApp(tx: Tx, appId: string): Promise<store.ArtworkApp> {
     const app = await store.lockApp(tx, appId);
-    if (!app) throw new ApiError('not_found');
+    if (!app) throw noSuch('app', appId);
     return app;
   }
 

@@ -1,7 +1,7 @@
 import { HOUR_MS, SECOND_MS } from '@footlight/platform';
 import type { ArtworkCandidate, ArtworkCrop, ArtworkEnvelope, Body, Success } from '@footlight/protocol/rest';
 import pLimit from 'p-limit';
-import { ApiError, invalid } from '../platform/errors.ts';
+import { ApiError, invalid, noSuch } from '../platform/errors.ts';
 import type { Upload } from '../platform/http/message/body.ts';
 import type { Caller } from '../platform/http/message/contract.ts';
 import { createFetcher, FetchRefused } from '../platform/outgoing/guarded-fetch.ts';
@@ -98,7 +98,7 @@ export function createArtwork(platform: Platform, deps: ArtworkDeps): Artwork {
 
   async function requireApp(appId: string): Promise<store.ArtworkApp> {
     const app = await store.findApp(database.db, appId);
-    if (!app) throw new ApiError('not_found');
+    if (!app) throw noSuch('app', appId);
     return app;
   }
 

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { ArtworkWidth } from '@footlight/protocol/rest';
-import { ApiError } from '../platform/errors.ts';
+import { noSuch } from '../platform/errors.ts';
 import { matchesEtag } from '../platform/http/message/etag.ts';
 import { isAsset, typeOfAsset } from './asset.ts';
 import type { BlobStore } from './blobs.ts';
@@ -39,14 +39,14 @@ const HEADERS = {
 export function createServing(blobs: BlobStore, sizes: Sizes): Serving {
   return {
     async serve(asset, width, ifNoneMatch) {
-      if (!isAsset(asset) || !(await blobs.has(asset))) throw new ApiError('not_found');
+      if (!isAsset(asset) || !(await blobs.has(asset))) throw noSuch('picture', asset);
       const etag = `"${asset}${width === undefined ? '' : `-${width}`}"`;
       const headers = { ...HEADERS, etag };
       if (matchesEtag(ifNoneMatch, etag)) return { bytes: null, headers };
       const size = width === undefined ? null : await sizes.open(asset, width);
       // The original is opened last, so that a request that waits for a size keeps no file descriptor open.
       const found = size ?? (await blobs.open(asset));
-      if (found === null) throw new ApiError('not_found');
+      if (found === null) throw noSuch('picture', asset);
       return {
         bytes: found.file.createReadStream(),
         headers: {

@@ -1,7 +1,7 @@
 import { DAY_MS } from '@footlight/platform';
 import type { AdminApp, AppListItem, Body } from '@footlight/protocol/rest';
 import { flag, lockForRemoval, onUniqueViolation, type Tx } from '../platform/database/index.ts';
-import { ApiError, invalid } from '../platform/errors.ts';
+import { ApiError, invalid, noSuch } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/message/contract.ts';
 import { nextOffset, readOffset } from '../platform/offset-cursor.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -172,7 +172,7 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
 
   async function loadAdminApp(appId: string, adminId: string): Promise<AdminApp> {
     const row = await store.findApp(database.db, appId);
-    if (!row) throw new ApiError('not_found');
+    if (!row) throw noSuch('app', appId);
     return adminApp(row, adminId);
   }
 
@@ -188,7 +188,7 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
     async read(caller, appId) {
       if (caller.role === 'admin') return loadAdminApp(appId, caller.userId);
       const row = await store.findEntitledApp(database.db, caller.userId, appId);
-      if (!row) throw new ApiError('not_found');
+      if (!row) throw noSuch('app', appId);
       const favourites = await loadFavourites(database.db, caller.userId);
       const displayStreams = await deps.loadDisplayStreams(database.db);
       return toListItem(row, { favourite: favourites.has(row.id), displayStream: displayStreams(row) });
@@ -222,7 +222,7 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
         titleTaken,
         database.transaction(async (tx) => {
           const row = await store.lockApp(tx, appId);
-          if (!row) throw new ApiError('not_found');
+          if (!row) throw noSuch('app', appId);
           const base = toFields(row);
           const fields = applyPatch(base, patch);
           const refused = refuseFields(fields);
@@ -258,7 +258,7 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
     async remove(actor, appId, deleteDerived) {
       const name = await database.transaction(async (tx) => {
         const row = await store.lockApp(tx, appId);
-        if (!row) throw new ApiError('not_found');
+        if (!row) throw noSuch('app', appId);
         // The lock waits until a concurrent launch of the app or a tile is committed, so the check below sees its
         // session.
         await lockForRemoval(tx, 'apps', [appId, ...(await store.lockTiles(tx, appId))]);

@@ -112,6 +112,8 @@ function expectDeclared(operation: Operation, answer: Answer): void {
   const code = envelope.error.code as ErrorCode;
   expect(answer.headers['content-type']).toContain('application/json');
   expect(operation.errors).toContain(code);
+  // The message must say what is missing.
+  if (code === 'not_found') expect(envelope.error.message).not.toBe(ERRORS.not_found.message);
   const seconds: Partial<Record<ErrorCode, number>> = {
     internal: UNAVAILABLE_STATUS,
     ...(operation.upload && { validation_failed: 413 }),
@@ -418,6 +420,25 @@ describeDatabases('every declared operation', ({ fresh }) => {
       const answer = await app.call(app.people.admin, 'GET', url);
       expect([404, 400], `${url} ${answer.text}`).toContain(answer.status);
       expect(errorEnvelope.safeParse(answer.body).success, url).toBe(true);
+      if (answer.status === 404) expect(answer.body.error.message).toBe(`There is no path ${url}.`);
+    }
+  });
+
+  test('the message about an unknown id names it', async () => {
+    for (const [url, message] of [
+      ['/v1/apps/ID', 'There is no app ID.'],
+      ['/v1/admin/apps/ID/entitlements', 'There is no app ID.'],
+      ['/v1/admin/launch-profiles/ID', 'There is no launch profile ID.'],
+      ['/v1/admin/runtime-presets/ID', 'There is no runtime preset ID.'],
+      ['/v1/admin/jobs/ID', 'There is no job ID.'],
+      // A long path is cut.
+      [`/v1/${'x'.repeat(200)}`, `There is no path /v1/${'x'.repeat(96)}.`],
+    ] as const) {
+      const answer = await app.call(app.people.admin, 'GET', url.replace('ID', UNKNOWN_ID));
+      expect(answer.body.error, url).toEqual({
+        code: 'not_found',
+        message: message.replace('ID', UNKNOWN_ID),
+      });
     }
   });
 

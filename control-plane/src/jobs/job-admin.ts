@@ -9,7 +9,7 @@ import {
 } from '@footlight/protocol/rest';
 import { type Executor, instant, instantOrNull, type Tx } from '../platform/database/index.ts';
 import type { JobsTable } from '../platform/database/tables/jobs.ts';
-import { ApiError, invalid } from '../platform/errors.ts';
+import { ApiError, invalid, noSuch } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/message/contract.ts';
 import { fittingRows, pageOf, readCursorOrStart } from '../platform/page-cursor.ts';
 import type { IntervalLock, JobWork } from '../platform/platform.ts';
@@ -68,7 +68,7 @@ export function createJobAdmin(
 
   async function requireJob(id: string): Promise<JobsTable> {
     const job = await findJob(database.db, id);
-    if (job === undefined) throw new ApiError('not_found');
+    if (job === undefined) throw noSuch('job', id);
     return job;
   }
 
@@ -148,7 +148,7 @@ export function createJobAdmin(
     async update(actor, id, patch) {
       const job = await database.transaction(async (tx) => {
         const stored = await lockJob(tx, id);
-        if (stored === undefined) throw new ApiError('not_found');
+        if (stored === undefined) throw noSuch('job', id);
         const plan = planPatch(stored, patch, lockOf(id) !== null);
         if (plan.kind === 'invalid') throw invalid(plan.why);
         if (plan.kind === 'locked') throw new ApiError('schedule_locked');
@@ -170,7 +170,7 @@ export function createJobAdmin(
       if (job.scope === 'host' && hostId === null) throw invalid('host_id: required for a job of hosts');
       if (job.scope === 'instance' && hostId !== null)
         throw invalid('host_id: not allowed for a job of the instance');
-      if (hostId !== null && !(await isHost(database.db, hostId))) throw new ApiError('not_found');
+      if (hostId !== null && !(await isHost(database.db, hostId))) throw noSuch('host', hostId);
       if (job.managed === 0) throw new ApiError('job_unmanaged');
       if (job.enabled === 0) throw new ApiError('job_disabled');
       const run = await database.transaction((tx) => queue(tx, { jobId: id, hostId }, actor.userId));

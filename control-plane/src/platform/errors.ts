@@ -55,6 +55,17 @@ export function invalid(message: string): ApiError {
   return new ApiError('validation_failed', { message });
 }
 
+/** Part of an id from a path that a message quotes; ids of operators can be long. */
+const MAX_QUOTED_CHARACTERS = 100;
+
+/**
+ * Creates a 404 not_found that names the missing thing: "There is no app 0192…".
+ * @param what the kind of the thing, as in the documentation: "app", "launch profile"
+ */
+export function noSuch(what: string, id: string): ApiError {
+  return new ApiError('not_found', { message: `There is no ${what} ${id.slice(0, MAX_QUOTED_CHARACTERS)}.` });
+}
+
 /**
  * Creates a 401 for an invalid node credential. Objects that belong to other hosts get the same answer, so that a host
  * cannot find out that they exist.

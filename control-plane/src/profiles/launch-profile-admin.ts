@@ -1,7 +1,7 @@
 import type { Body, LaunchProfile, StreamProfile } from '@footlight/protocol/rest';
 import { recordCatalogChange } from '../catalog/index.ts';
 import type { Executor, Tx } from '../platform/database/index.ts';
-import { ApiError, invalid } from '../platform/errors.ts';
+import { ApiError, invalid, noSuch } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/message/contract.ts';
 import { listNames } from '../platform/list-names.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -31,7 +31,7 @@ export function createLaunchProfileAdmin(platform: Platform): LaunchProfileAdmin
 
   async function read(id: string): Promise<LaunchProfile> {
     const found = await store.findLaunchProfile(database.db, id);
-    if (!found) throw new ApiError('not_found');
+    if (!found) throw noSuch('launch profile', id);
     return toLaunchProfile(found, (await usesReader(database.db))(id));
   }
 
@@ -67,7 +67,7 @@ export function createLaunchProfileAdmin(platform: Platform): LaunchProfileAdmin
       const keys = Object.keys(patch).sort();
       await database.transaction(async (tx) => {
         await store.lockProfiles(database, tx);
-        if (!(await store.lockLaunchProfile(tx, id))) throw new ApiError('not_found');
+        if (!(await store.lockLaunchProfile(tx, id))) throw noSuch('launch profile', id);
         if (rungs) await checkChain(tx, rungs);
         if (keys.length === 0) return;
         await store.updateLaunchProfile(tx, id, { ...fields, updated_at: clock.nowMs() });
@@ -82,7 +82,7 @@ export function createLaunchProfileAdmin(platform: Platform): LaunchProfileAdmin
       const { name, widened } = await database.transaction(async (tx) => {
         await store.lockProfiles(database, tx);
         const profile = await store.lockLaunchProfile(tx, id);
-        if (!profile) throw new ApiError('not_found');
+        if (!profile) throw noSuch('launch profile', id);
         const inUse = describeUses((await usesReader(tx))(id));
         if (inUse !== null) {
           throw new ApiError('conflict', { message: `This launch profile is still ${inUse}.` });

@@ -1,6 +1,6 @@
 import type { Body, Entitlement, EntitlementMode } from '@footlight/protocol/rest';
 import { onUniqueViolation } from '../../platform/database/index.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError, noSuch } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/message/contract.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { recordCatalogChange } from '../changes.ts';
@@ -30,7 +30,7 @@ export function createEntitlements(platform: Platform): Entitlements {
   const { database, clock, random, activity } = platform;
   return {
     async list(appId) {
-      if (!(await findApp(database.db, appId))) throw new ApiError('not_found');
+      if (!(await findApp(database.db, appId))) throw noSuch('app', appId);
       return (await store.listEntitlements(database.db, appId)).map(toEntitlement);
     },
 
@@ -44,7 +44,7 @@ export function createEntitlements(platform: Platform): Entitlements {
       const row = await onUniqueViolation(
         alreadyHeld,
         database.transaction(async (tx) => {
-          if (!(await lockApp(tx, appId))) throw new ApiError('not_found');
+          if (!(await lockApp(tx, appId))) throw noSuch('app', appId);
           if (subjectId !== null && !(await store.lockUserShared(tx, subjectId))) {
             throw new ApiError('not_found', { message: 'There is no such account.' });
           }
@@ -71,8 +71,8 @@ export function createEntitlements(platform: Platform): Entitlements {
     async revoke(actor, appId, entitlementId) {
       const row = await database.transaction(async (tx) => {
         const found = await store.findEntitlement(tx, entitlementId);
-        if (found?.app_id !== appId) throw new ApiError('not_found');
-        if (!(await store.deleteEntitlement(tx, entitlementId))) throw new ApiError('not_found');
+        if (found?.app_id !== appId) throw noSuch('entitlement', entitlementId);
+        if (!(await store.deleteEntitlement(tx, entitlementId))) throw noSuch('entitlement', entitlementId);
         await recordCatalogChange(tx, found.subject_id === null ? { appId } : { userId: found.subject_id });
         return found;
       });

@@ -1,4 +1,4 @@
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError, noSuch } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/message/contract.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { recordCatalogChange } from '../changes.ts';
@@ -20,7 +20,7 @@ export function createFavourites(platform: Pick<Platform, 'clock' | 'database'>)
       database.transaction(async (tx) => {
         // Lock the app, so that it still exists when the mark is written.
         const app = await lockApp(tx, appId);
-        if (app === null || (app.enabled === 0 && caller.role !== 'admin')) throw new ApiError('not_found');
+        if (app === null || (app.enabled === 0 && caller.role !== 'admin')) throw noSuch('app', appId);
         if (!(await isEntitled(tx, caller.userId, appId))) {
           throw new ApiError('forbidden', { message: 'You are not entitled to this app.' });
         }

@@ -1,6 +1,6 @@
 import type { Body, RuntimePreset } from '@footlight/protocol/rest';
 import { onUniqueViolation, type Tx } from '../../platform/database/index.ts';
-import { ApiError, invalid } from '../../platform/errors.ts';
+import { ApiError, invalid, noSuch } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/message/contract.ts';
 import { listNames } from '../../platform/list-names.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -43,8 +43,7 @@ export interface Presets {
 export function createPresets(platform: Platform): Presets {
   const { database, clock, random, activity } = platform;
 
-  async function withUsers(row: PresetRow | null): Promise<RuntimePreset> {
-    if (row === null) throw new ApiError('not_found');
+  async function withUsers(row: PresetRow): Promise<RuntimePreset> {
     const users = await store.listPresetUsers(database.db, row.id);
     return toPreset(
       row,
@@ -52,7 +51,11 @@ export function createPresets(platform: Platform): Presets {
     );
   }
 
-  const read = async (presetId: string) => withUsers(await store.findPreset(database.db, presetId));
+  async function read(presetId: string): Promise<RuntimePreset> {
+    const row = await store.findPreset(database.db, presetId);
+    if (row === null) throw noSuch('runtime preset', presetId);
+    return withUsers(row);
+  }
 
   return {
     read,
@@ -95,7 +98,7 @@ export function createPresets(platform: Platform): Presets {
         nameTaken,
         database.transaction(async (tx) => {
           const row = await store.lockPreset(tx, presetId);
-          if (row === null) throw new ApiError('not_found');
+          if (row === null) throw noSuch('runtime preset', presetId);
           const fields = applyPresetPatch(toPresetFields(row), patch);
           const holder = await store.findPresetByName(tx, fields.name);
           if (holder !== null && holder !== presetId) throw nameTaken();
@@ -119,7 +122,7 @@ export function createPresets(platform: Platform): Presets {
     async remove(actor, presetId) {
       const name = await database.transaction(async (tx) => {
         const row = await store.lockPreset(tx, presetId);
-        if (row === null) throw new ApiError('not_found');
+        if (row === null) throw noSuch('runtime preset', presetId);
         const users = await store.listPresetUsers(tx, presetId);
         if (users.length > 0) throw stillUsed(users.map((app) => app.name));
         await store.deletePreset(tx, presetId);

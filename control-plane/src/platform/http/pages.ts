@@ -4,7 +4,8 @@ import staticFiles from '@fastify/static';
 import type { Logger } from '@footlight/platform';
 import { DAY_MS } from '@footlight/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError } from '../errors.ts';
+import { ApiError, noSuch } from '../errors.ts';
+import { pathOf } from './message/request.ts';
 import type { Server } from './server.ts';
 
 /** File names of a build. No segment starts with a dot, so a name cannot refer to a file outside the folder. */
@@ -92,7 +93,7 @@ export async function registerPages(server: Server, options: PagesOptions): Prom
   if (documents.user !== null) await registerFiles(server, webDir, gate);
 
   server.otherwise((request, reply) => {
-    if (request.method !== 'GET' && request.method !== 'HEAD') throw new ApiError('not_found');
+    if (request.method !== 'GET' && request.method !== 'HEAD') throw noSuch('path', pathOf(request.raw));
     return sendDocument(reply, documents.user, 404);
   });
 }

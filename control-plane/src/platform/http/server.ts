@@ -12,7 +12,7 @@ import Fastify, {
 } from 'fastify';
 import type { WebSocket } from 'ws';
 import type { Config } from '../config/config.ts';
-import { ApiError, badNodeCredential, invalid } from '../errors.ts';
+import { ApiError, badNodeCredential, invalid, noSuch } from '../errors.ts';
 import { LOG_LINES_PER_MINUTE } from '../limits.ts';
 import type { Meters } from '../meters.ts';
 import { AdmittedRequest } from './admitted-request.ts';
@@ -177,8 +177,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const methods = new MethodTable();
   const handled = new Set<OperationId>();
   let checks: CallerChecks | null = null;
-  let answerOther: (request: FastifyRequest, reply: FastifyReply) => unknown = () => {
-    throw new ApiError('not_found');
+  let answerOther: (request: FastifyRequest, reply: FastifyReply) => unknown = (request) => {
+    throw noSuch('path', pathOf(request.raw));
   };
 
   fastify.decorateRequest('sentContentType', undefined);
@@ -192,7 +192,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     const allowed = methods.allowed(path);
     if (allowed.length > 0)
       throw new ApiError('method_not_allowed', { headers: { allow: allowed.join(', ') } });
-    if (API_PATH.test(path)) throw new ApiError('not_found');
+    if (API_PATH.test(path)) throw noSuch('path', path);
     return answerOther(request, reply);
   });
 

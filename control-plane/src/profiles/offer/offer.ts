@@ -2,7 +2,7 @@ import type { ProfileOffer, RatedLaunchProfile, Reason } from '@footlight/protoc
 import { loadLatestProbe, type Probe } from '../../accounts/index.ts';
 import { findEntitledApp, loadAllowLists } from '../../catalog/index.ts';
 import { encoderBudgetReader } from '../../fleet/index.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { noSuch } from '../../platform/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { ProfileWithRungs } from '../record.ts';
 import * as store from '../store.ts';
@@ -31,7 +31,7 @@ export function createOffers(platform: Platform): Offers {
     appId: string,
   ): Promise<{ admits(profileId: string): boolean; numbers: StreamLimits['app'] }> {
     const app = await findEntitledApp(db, userId, appId);
-    if (!app) throw new ApiError('not_found');
+    if (!app) throw noSuch('app', appId);
     const allowList = (await loadAllowLists(db, [appId])).get(appId) ?? [];
     return {
       admits: (profileId) => permits(app, allowList, profileId),

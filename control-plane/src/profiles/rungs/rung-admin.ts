@@ -1,7 +1,7 @@
 import type { Body, ChainWarning, ListedStreamProfile, StreamProfile } from '@footlight/protocol/rest';
 import { recordCatalogChange } from '../../catalog/index.ts';
 import { onUniqueViolation, type Tx } from '../../platform/database/index.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError, noSuch } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/message/contract.ts';
 import { listNames } from '../../platform/list-names.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -68,7 +68,7 @@ export function createRungAdmin(platform: Platform): RungAdmin {
       const { rung, warnings } = await database.transaction(async (tx) => {
         await store.lockProfiles(database, tx);
         const stored = await store.findRung(tx, id);
-        if (!stored) throw new ApiError('not_found');
+        if (!stored) throw noSuch('stream profile', id);
         const rung = changeRung(stored, patch);
         const warnings = rung.codec === stored.codec ? [] : await judgeNewCodec(tx, rung);
         if (keys.length > 0) {
@@ -87,7 +87,7 @@ export function createRungAdmin(platform: Platform): RungAdmin {
         // Lock before the next query, because a launch with the shared lock may be adding a session that uses the rung.
         await store.lockRung(tx, id);
         const rung = await store.findRung(tx, id);
-        if (!rung) throw new ApiError('not_found');
+        if (!rung) throw noSuch('stream profile', id);
         const chains = listing(await store.listLaunchProfiles(tx), id);
         if (chains.length > 0) {
           throw new ApiError('conflict', {
