@@ -275,9 +275,8 @@ describeDatabases('encoder certification', (databases) => {
     host.behaviour.launch = [{ state: 'starting', detail: 'starting display' }];
     const answer = startCell();
     try {
-      await eventually(
-        async () => ((await liveCells())[0]?.state === 'starting' ? true : undefined),
-        'starts',
+      await eventually('starts', async () =>
+        (await liveCells())[0]?.state === 'starting' ? true : undefined,
       );
       await world.pass(120 * SECOND_MS, host);
       const { status, body } = await answer;
@@ -436,10 +435,10 @@ describeDatabases('encoder certification', (databases) => {
     await other.drop();
     await world.offline(other);
     await world.clock.pass(SECOND_MS);
-    const run = await eventually(async () => {
+    const run = await eventually('the run fails', async () => {
       const { body } = await ask('GET', `${at}/runs/${run_id}`);
       return body.status === 'failed' ? body : undefined;
-    }, 'the run fails');
+    });
     expect(run.error_message).toBe('host lost during bench');
   });
 

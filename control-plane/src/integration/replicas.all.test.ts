@@ -53,10 +53,10 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
   }
   async function connected(agent: FakeAgent): Promise<void> {
     await agent.connect();
-    await eventually(async () => {
+    await eventually('the host takes sessions', async () => {
       const { body } = await at(first, world.people.admin, 'GET', `/v1/hosts/${agent.hostId}`);
       return body.status === 'online' && body.capacity_detection === 'ok' ? true : undefined;
-    }, 'the host takes sessions');
+    });
   }
   /**
    * Connects the same agent process to another replica, while the first replica still considers the older connection
@@ -81,10 +81,10 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
   const sessionAt = async (replica: OneReplica, id: string): Promise<Session> =>
     (await at(replica, world.people.alice, 'GET', `/v1/sessions/${id}`)).body.session;
   const untilAt = (replica: OneReplica, id: string, isSo: (session: Session) => boolean, what: string) =>
-    eventually(async () => {
+    eventually(what, async () => {
       const session = await sessionAt(replica, id);
       return isSo(session) ? session : undefined;
-    }, what);
+    });
   const runs = ({ state }: Session): boolean => state === 'running';
 
   test('a launch, a stop and a record reach the host, whichever replica they are asked of', async () => {
@@ -99,10 +99,10 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
       window_ms: 5_000,
       metrics,
     });
-    await eventually(async () => {
+    await eventually('a replica without the link shows what the host measured', async () => {
       const { body } = await at(third, world.people.admin, 'GET', '/v1/admin/sessions');
       return body.items[0]?.latest_metrics.agent?.metrics.abr_setpoint_kbps === 4_000 ? true : undefined;
-    }, 'a replica without the link shows what the host measured');
+    });
     expect((await at(third, world.people.alice, 'DELETE', `/v1/sessions/${id}`)).status).toBe(202);
     await untilAt(second, id, ({ state }) => state === 'stopped', 'it has stopped');
     expect(agent.commands.map(({ type }) => type).filter((type) => type.startsWith('session_'))).toEqual([
@@ -121,7 +121,7 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
       (await at(third, world.people.alice, 'POST', `/v1/sessions/${id}/signaling-token`)).body.signaling
         .token;
     const attached = (conn: number) =>
-      eventually(() => frames.find((one) => one.conn === conn && one.msg.type === 'attach'), 'attached');
+      eventually('attached', () => frames.find((one) => one.conn === conn && one.msg.type === 'attach'));
     const one = await openPage(second.url, await token());
     one.hello();
     const { conn } = await one.next('ready');
@@ -144,7 +144,7 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
     const agent = await hostAt(first);
     const { id } = await launchAt(third);
     await untilAt(first, id, runs, 'it runs');
-    await eventually(() => (agent.unseen === 0 ? true : undefined), 'its reports are confirmed');
+    await eventually('its reports are confirmed', () => (agent.unseen === 0 ? true : undefined));
     const { seen } = agent;
     const closed = agent.closed;
     const moved = sameProcess(second, agent);
@@ -152,13 +152,13 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
     expect(registered.last_seq).toBe(seen);
     expect((await closed).code).toBe(AGENT_CLOSE.displaced);
     expect(first.plane.fleet.links.holds(agent.hostId as string)).toBe(false);
-    await eventually(async () => {
+    await eventually('the host is back', async () => {
       const { body } = await at(third, world.people.admin, 'GET', `/v1/hosts/${agent.hostId}`);
       return body.status === 'online' && body.capacity_detection === 'ok' ? true : undefined;
-    }, 'the host is back');
+    });
     expect(await sessionAt(third, id)).toMatchObject({ state: 'running', state_detail: 'host_reconnected' });
     await at(first, world.people.alice, 'DELETE', `/v1/sessions/${id}`);
-    await eventually(() => moved.commands.find(({ type }) => type === 'session_stop'), 'the stop arrived');
+    await eventually('the stop arrived', () => moved.commands.find(({ type }) => type === 'session_stop'));
   });
 
   test('the seconds of a viewer are summed, though each post reaches another replica', async () => {
@@ -177,11 +177,11 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
         samples,
       });
       expect(status).toBe(202);
-      await eventually(async () => {
+      await eventually('the replica with the link has received the post', async () => {
         const { body } = await at(first, world.people.admin, 'GET', '/v1/admin/sessions');
         const ts = body.items[0]?.latest_metrics.browser?.ts_unix_ms;
         return ts === samples[4]?.ts_unix_ms ? true : undefined;
-      }, 'the replica with the link has received the post');
+      });
     }
     for (const replica of [first, second, third])
       await untilAt(replica, id, (now) => now.health_state === 'client_decode_degrading', 'all show it');
@@ -201,16 +201,15 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
       ...{ ...event, ts: world.clock.nowMs() },
       payload: { recording_id, state: 'ready', bytes: file.length, duration_ms: 59_000 },
     });
-    await eventually(async () => {
+    await eventually('it is ready', async () => {
       const { body } = await at(third, admin, 'GET', path);
       return body.items[0]?.state === 'ready' ? true : undefined;
-    }, 'it is ready');
+    });
     const download = fetch(`${second.url}${path}/${recording_id}`, {
       headers: { authorization: `Bearer ${admin.token}` },
     });
-    await eventually(
-      () => agent.commands.find((one) => one.type === 'session_recording' && one.op === 'upload'),
-      'the host is asked for it',
+    await eventually('the host is asked for it', () =>
+      agent.commands.find((one) => one.type === 'session_recording' && one.op === 'upload'),
     );
     const taken = new Promise<number | undefined>((resolve, reject) => {
       const upload = httpRequest(
@@ -236,7 +235,7 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
     const before = await launchAt(second);
     await untilAt(third, before.id, runs, 'it runs');
     await nats.crash();
-    await eventually(() => (lines('bus.lost') === 3 ? true : undefined), 'all know that it is away');
+    await eventually('all know that it is away', () => (lines('bus.lost') === 3 ? true : undefined));
 
     const own = await launchAt(first);
     await untilAt(first, own.id, runs, 'a launch at the replica with the host');
@@ -260,7 +259,7 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
       ({ state }) => state === 'stopped',
       'the session that was stopped meanwhile has stopped',
     );
-    await eventually(() => (lines('bus.connected') === 3 ? true : undefined), 'all are back');
+    await eventually('all are back', () => (lines('bus.connected') === 3 ? true : undefined));
     await at(third, world.people.alice, 'DELETE', `/v1/sessions/${own.id}`);
     await untilAt(first, own.id, ({ state }) => state === 'stopped', 'it has stopped');
     for (const { id } of [before, own])
@@ -274,7 +273,7 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
     const closed = agent.closed;
     third.way.mode = 'refuse';
     third.way.cut();
-    await eventually(() => world.log.find((line) => line.includes('bus.lost')), 'it is cut off');
+    await eventually('it is cut off', () => world.log.find((line) => line.includes('bus.lost')));
     const { db } = world.plane.platform.database;
     await db.updateTable('hosts').set({ status: 'offline' }).execute();
     third.way.mode = 'pass';
@@ -293,7 +292,7 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
     await untilAt(first, theirs.id, runs, 'the other one runs');
     third.way.mode = 'refuse';
     third.way.cut();
-    await eventually(() => (lines('bus.lost') === 1 ? true : undefined), 'it is cut off');
+    await eventually('it is cut off', () => (lines('bus.lost') === 1 ? true : undefined));
     const graceMs = world.plane.platform.config.sessions.graceSecs * SECOND_MS;
     await world.pass(2 * graceMs, mine, other);
     const statusOf = async ({ hostId }: FakeAgent) =>
@@ -302,7 +301,7 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
     const states = [await sessionAt(first, id), await sessionAt(third, theirs.id)].map(({ state }) => state);
     expect(states).toEqual(['running', 'running']);
     third.way.mode = 'pass';
-    await eventually(() => (lines('bus.connected') === 1 ? true : undefined), 'it is back');
+    await eventually('it is back', () => (lines('bus.connected') === 1 ? true : undefined));
     await at(first, world.people.alice, 'DELETE', `/v1/sessions/${id}`);
     await untilAt(second, id, ({ state }) => state === 'stopped', 'a stop reaches it again');
   });
@@ -347,7 +346,7 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
     const statusOf = async () =>
       (await at(second, world.people.admin, 'GET', `/v1/hosts/${agent.hostId}`)).body.status;
     await world.pass(60 * SECOND_MS, stays);
-    await eventually(async () => ((await statusOf()) === 'offline' ? true : undefined), 'it is offline');
+    await eventually('it is offline', async () => ((await statusOf()) === 'offline' ? true : undefined));
     const graceMs = world.plane.platform.config.sessions.graceSecs * SECOND_MS;
     await world.pass(graceMs / 2, stays);
     expect((await sessionAt(second, id)).state).toBe('running');

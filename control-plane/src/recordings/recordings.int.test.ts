@@ -55,7 +55,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     const { body } = await freeze(id);
     const recordingId = body.recording_id as string;
     tell(id, { recording_id: recordingId, state: 'ready', bytes: FILE.length, duration_ms: 59_000 });
-    await eventually(async () => ((await list(id))[0]?.state === 'ready' ? true : undefined), 'it is ready');
+    await eventually('it is ready', async () => ((await list(id))[0]?.state === 'ready' ? true : undefined));
     return { id, recordingId };
   }
 
@@ -148,7 +148,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     expect(await list(id)).toMatchObject([{ ...made, bytes: null, duration_ms: null, error: null }]);
     expect((await get(id, recording_id)).status).toBe(409);
     tell(id, { recording_id, state: 'failed', error: 'the disk of the host has too little free space' });
-    await eventually(async () => ((await list(id))[0].state === 'failed' ? true : undefined), 'it failed');
+    await eventually('it failed', async () => ((await list(id))[0].state === 'failed' ? true : undefined));
     expect((await list(id))[0].error).toBe('the disk of the host has too little free space');
     // A second result of the same recording changes nothing.
     tell(id, { recording_id, state: 'ready', bytes: 5, duration_ms: 5 });
@@ -183,7 +183,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     await world.pass(10 * 60_000, agent);
     expect((await list(id))[0]).toMatchObject({ state: 'failed', error: 'The host said nothing about it.' });
     tell(id, { recording_id: body.recording_id, state: 'ready', bytes: 9, duration_ms: 9 });
-    await eventually(async () => ((await list(id))[0].state === 'ready' ? true : undefined), 'it is ready');
+    await eventually('it is ready', async () => ((await list(id))[0].state === 'ready' ? true : undefined));
   });
 
   test.each([
@@ -243,7 +243,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
   test('a download passes the file through, as it is, and is written down', async () => {
     const { id, recordingId } = await ready();
     const got = get(id, recordingId);
-    await eventually(async () => (ordered('upload').length === 1 ? true : undefined), 'the host is asked');
+    await eventually('the host is asked', async () => (ordered('upload').length === 1 ? true : undefined));
     expect(await put(recordingId)).toBe(204);
     const { status, headers, bytes } = await got;
     expect(status).toBe(200);
@@ -298,7 +298,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     const wrong = { headers: { authorization: `Bearer ${'x'.repeat(43)}` } };
     expect(await put(recordingId, wrong)).toBe(401);
     const got = get(id, recordingId);
-    await eventually(async () => (ordered('upload').length === 1 ? true : undefined), 'the host is asked');
+    await eventually('the host is asked', async () => (ordered('upload').length === 1 ? true : undefined));
     expect(await put(recordingId, { by: stranger })).toBe(401);
     expect(await put(recordingId, { headers: { 'content-type': 'text/html' } })).toBe(400);
     expect(await put(recordingId, { bytes: Buffer.alloc(0) })).toBe(400);
@@ -313,12 +313,12 @@ describeDatabases('the flight recorder', ({ fresh }) => {
   test('one reader at a time; the next one after it', async () => {
     const { id, recordingId } = await ready();
     const first = get(id, recordingId);
-    await eventually(async () => (ordered('upload').length === 1 ? true : undefined), 'the host is asked');
+    await eventually('the host is asked', async () => (ordered('upload').length === 1 ? true : undefined));
     expect((await get(id, recordingId)).status).toBe(409);
     expect(await put(recordingId)).toBe(204);
     expect((await first).bytes.length).toBe(FILE.length);
     const second = get(id, recordingId);
-    await eventually(async () => (ordered('upload').length === 2 ? true : undefined), 'it is asked again');
+    await eventually('it is asked again', async () => (ordered('upload').length === 2 ? true : undefined));
     expect(await put(recordingId)).toBe(204);
     expect((await second).bytes.length).toBe(FILE.length);
   });
@@ -326,7 +326,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
   test('nothing for 30 s: 503, and a later upload is refused', async () => {
     const { id, recordingId } = await ready();
     const got = get(id, recordingId);
-    await eventually(async () => (ordered('upload').length === 1 ? true : undefined), 'the host is asked');
+    await eventually('the host is asked', async () => (ordered('upload').length === 1 ? true : undefined));
     await world.pass(30_000, agent);
     expect((await got).status).toBe(503);
     expect(await put(recordingId)).toBe(409);
@@ -336,12 +336,12 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     const { id, recordingId } = await ready();
     const big = Buffer.alloc(60 * MIB);
     const cut = get(id, recordingId, async (end) => end()).catch(() => null);
-    await eventually(async () => (ordered('upload').length === 1 ? true : undefined), 'the host is asked');
+    await eventually('the host is asked', async () => (ordered('upload').length === 1 ? true : undefined));
     expect([0, 409]).toContain(await put(recordingId, { bytes: big }));
     await cut;
     // The transfer is completely removed, so another one can start.
     const again = get(id, recordingId);
-    await eventually(async () => (ordered('upload').length === 2 ? true : undefined), 'it is asked again');
+    await eventually('it is asked again', async () => (ordered('upload').length === 2 ? true : undefined));
     expect(await put(recordingId)).toBe(204);
     expect((await again).bytes.equals(FILE)).toBe(true);
   });
@@ -370,12 +370,12 @@ describeDatabases('the flight recorder', ({ fresh }) => {
         most = sent;
         await agent.heard();
       }
-      await eventually(async () => {
+      await eventually('the host is cut off as well', async () => {
         await world.pass(30_000, agent);
         return isOver ? true : undefined;
-      }, 'the host is cut off as well');
+      });
     });
-    await eventually(async () => (ordered('upload').length === 1 ? true : undefined), 'the host is asked');
+    await eventually('the host is asked', async () => (ordered('upload').length === 1 ? true : undefined));
     sendFrom(0);
     expect((await got).isCut).toBe(true);
     expect([0, 409]).toContain(await status);
@@ -386,7 +386,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     const { id, recordingId } = await ready();
     const { request } = beginPut(recordingId, {});
     const got = get(id, recordingId, async () => void request.destroy());
-    await eventually(async () => (ordered('upload').length === 1 ? true : undefined), 'the host is asked');
+    await eventually('the host is asked', async () => (ordered('upload').length === 1 ? true : undefined));
     request.write(FILE.subarray(0, 1_000_000));
     const { isCut, bytes } = await got;
     expect(isCut).toBe(true);
@@ -411,7 +411,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     agent.behaviour.ackDelayMs = 500;
     agent.behaviour.answer = ({ type }) => (type === 'session_recording' ? { code: 'busy' } : 'ok');
     const got = get(id, recordingId);
-    await eventually(async () => (ordered('upload').length === 1 ? true : undefined), 'the host is asked');
+    await eventually('the host is asked', async () => (ordered('upload').length === 1 ? true : undefined));
     // The second upload is refused, which shows that the first one was accepted.
     const sent = [beginPut(recordingId, {}), beginPut(recordingId, {})];
     for (const { request } of sent) request.write(FILE.subarray(0, 1_000));
@@ -423,7 +423,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     agent.behaviour.ackDelayMs = 0;
     agent.behaviour.answer = () => 'ok';
     const again = get(id, recordingId);
-    await eventually(async () => (ordered('upload').length === 2 ? true : undefined), 'it is asked again');
+    await eventually('it is asked again', async () => (ordered('upload').length === 2 ? true : undefined));
     expect(await put(recordingId)).toBe(204);
     expect((await again).bytes.equals(FILE)).toBe(true);
   });
@@ -439,13 +439,13 @@ describeDatabases('the flight recorder', ({ fresh }) => {
       await list(id);
     });
     const got = get(id, recordingId).catch(() => null);
-    await eventually(async () => (ordered('upload').length === 1 ? true : undefined), 'the host is asked');
+    await eventually('the host is asked', async () => (ordered('upload').length === 1 ? true : undefined));
     request.write(FILE.subarray(0, 1_000));
     const answer = await got;
     expect(answer?.status === 200 && !answer.isCut).toBe(false);
     record.mockRestore();
     const again = get(id, recordingId);
-    await eventually(async () => (ordered('upload').length === 2 ? true : undefined), 'it is asked again');
+    await eventually('it is asked again', async () => (ordered('upload').length === 2 ? true : undefined));
     expect(await put(recordingId)).toBe(204);
     expect((await again).bytes.equals(FILE)).toBe(true);
   });
@@ -457,14 +457,14 @@ describeDatabases('the flight recorder', ({ fresh }) => {
         body: { label: 'it froze' },
       });
     await note();
-    await eventually(async () => (ordered('freeze').length === 1 ? true : undefined), 'it is kept');
+    await eventually('it is kept', async () => (ordered('freeze').length === 1 ? true : undefined));
     await note();
     await world.call(world.people.admin, 'GET', `/v1/admin/sessions/${id}/verdict`);
     await agent.heard();
     expect(ordered('freeze').length).toBe(1);
     await world.pass(60_000, agent);
     agent.reportState(id, 'failed', { failure_code: 'media_worker_crashed', error: 'gone' });
-    await eventually(async () => (ordered('freeze').length === 2 ? true : undefined), 'it is kept again');
+    await eventually('it is kept again', async () => (ordered('freeze').length === 2 ? true : undefined));
     const actors = async () =>
       (await world.activity('session.recording.freeze')).map(({ actor_user_id }) => actor_user_id);
     await expect.poll(actors).toEqual(expect.arrayContaining([world.people.admin.id, null]));
@@ -496,7 +496,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     await agent.heard();
     expect(ordered('freeze')).toEqual([]);
     expect(await verdict(world.people.admin, asAdmin)).toBe('indeterminate_client_hidden');
-    await eventually(async () => (ordered('freeze').length === 1 ? true : undefined), 'it is kept');
+    await eventually('it is kept', async () => (ordered('freeze').length === 1 ? true : undefined));
     await world.pass(9 * 60_000, agent);
     await hide();
     expect(await verdict(world.people.admin, asAdmin)).toBe('indeterminate_client_hidden');
@@ -508,7 +508,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     await agent.heard();
     expect(ordered('freeze').length).toBe(1);
     expect(await verdict(world.people.admin, asAdmin)).toBe('indeterminate_client_hidden');
-    await eventually(async () => (ordered('freeze').length === 2 ? true : undefined), 'it is kept again');
+    await eventually('it is kept again', async () => (ordered('freeze').length === 2 ? true : undefined));
   });
 
   test('a verdict of an ordinary session keeps nothing, and neither does the failure of one that is not recorded', async () => {

@@ -37,16 +37,16 @@ describeDatabases('sessions that start by themselves on the display attached to 
     });
   /** Waits until `count` sessions were launched and the newest is in this state, and returns it. */
   const nth = (count: number, state: string) =>
-    eventually(async () => {
+    eventually(`session ${count} is ${state}`, async () => {
       const [newest, ...earlier] = await world.list();
       return newest?.state === state && earlier.length === count - 1 ? newest : undefined;
-    }, `session ${count} is ${state}`);
+    });
   /** Advances the time until `count` sessions were launched and the newest runs. */
   async function again(count: number) {
-    await eventually(async () => {
+    await eventually(`session ${count} is launched`, async () => {
       await world.pass(2_000, agent);
       return (await world.list()).length >= count ? true : undefined;
-    }, `session ${count} is launched`);
+    });
     return nth(count, 'running');
   }
   const assigned = (id: string) =>
@@ -99,10 +99,10 @@ describeDatabases('sessions that start by themselves on the display attached to 
     await start();
     const { id } = await nth(1, 'running');
     // Poll, because the host may receive the command before the launch is written to the log.
-    const noted = await eventually(async () => {
+    const noted = await eventually('noted', async () => {
       const launches = await world.activity('session.launched');
       return launches.length > 0 ? launches : undefined;
-    }, 'noted');
+    });
     expect(noted).toEqual([
       { target_id: id, actor_user_id: null, details: { app_id: app, host_id: agent.hostId } },
     ]);
@@ -124,7 +124,7 @@ describeDatabases('sessions that start by themselves on the display attached to 
     const path = `/v1/sessions/${id}/swap`;
     const swap = await world.call(world.people.alice, 'POST', path, { body: { app_id: other } });
     expect(swap.status).toBe(200);
-    await eventually(async () => ((await world.session(id)).app_id === other ? true : undefined), 'swapped');
+    await eventually('swapped', async () => ((await world.session(id)).app_id === other ? true : undefined));
   });
 
   test.each([

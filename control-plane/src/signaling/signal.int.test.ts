@@ -45,7 +45,7 @@ describeDatabases('signaling', (databases) => {
     return page;
   }
   const frame = (match: (one: ControlSignaling) => boolean) =>
-    eventually(() => frames.find(match), 'the agent got the frame');
+    eventually('the agent got the frame', () => frames.find(match));
   const conn = async (page: SignalPage) => (await page.next('ready')).conn;
   /** Fills the connection of an agent that does not read, with messages for a socket that no longer exists. */
   async function fillQueue({ id }: Session): Promise<void> {
@@ -62,12 +62,12 @@ describeDatabases('signaling', (databases) => {
       return !isRefused;
     };
     let refused = 0;
-    await eventually(async () => {
+    await eventually('the queue towards the agent is full', async () => {
       refused += 1;
       // The system buffers a part of the data; the queue is full when no more messages are accepted.
       while ((await takes(60_000)) || (await takes(0))) refused = 0;
       return refused > 10 ? true : undefined;
-    }, 'the queue towards the agent is full');
+    });
     refusals.close();
   }
 
@@ -184,10 +184,10 @@ describeDatabases('signaling', (databases) => {
       const waiting = await Promise.all(Array.from({ length: 10 }, async () => open(await token(session))));
       await expect(open(await token(session))).rejects.toMatchObject({ status: 429 });
       for (const page of waiting) page.socket.terminate();
-      await eventually(async () => {
+      await eventually('room again', async () => {
         const outcome = await open(await token(session)).catch(() => undefined);
         return outcome;
-      }, 'room again');
+      });
       expect(first.socket.readyState).toBe(1);
     });
   });
@@ -308,10 +308,10 @@ describeDatabases('signaling', (databases) => {
 
     test('must come within 5 s: 4408', async () => {
       const page = await open(await token(await running()));
-      await eventually(async () => {
+      await eventually('closed', async () => {
         await world.pass(1_000, agent);
         return page.socket.readyState === 3 ? true : undefined;
-      }, 'closed');
+      });
       expect((await page.closed).code).toBe(4408);
     });
 
@@ -587,10 +587,10 @@ describeDatabases('signaling', (databases) => {
       await world.pass(125_000, agent);
       expect(lively.socket.readyState).toBe(1);
       const silent = await viewer(session, { autoPong: false });
-      await eventually(async () => {
+      await eventually('closed', async () => {
         await world.pass(30_000, agent);
         return silent.socket.readyState === 3 ? true : undefined;
-      }, 'closed');
+      });
       expect((await silent.closed).code).toBe(4408);
     });
   });

@@ -30,7 +30,7 @@ describeDatabases('events of the reliable lane', (databases) => {
   const report = (event: AgentEventType, payload: Record<string, unknown> = {}, session_id = sessionId) =>
     agent.report({ type: 'session_trace_event', session_id, ts: 1_750_000_000_000, event, payload });
   const confirmed = () =>
-    eventually(() => (agent.unseen === 0 ? true : undefined), 'everything is confirmed');
+    eventually('everything is confirmed', () => (agent.unseen === 0 ? true : undefined));
   const stored = () =>
     world.plane.platform.database.db.selectFrom('session_trace_events').selectAll().orderBy('seq').execute();
 

@@ -68,21 +68,18 @@ describeDatabases('images on hosts', (databases) => {
   const onHost = async (agent: FakeAgent) =>
     (await image()).hosts.find(({ host_id }) => host_id === agent.hostId);
   const shows = (agent: FakeAgent, wanted: object) =>
-    eventually(
-      async () => {
-        const shown = await onHost(agent);
-        try {
-          expect(shown).toMatchObject(wanted);
-          return shown;
-        } catch {
-          return undefined;
-        }
-      },
-      `${agent.options.nodeName} shows ${JSON.stringify(wanted)}`,
-    );
+    eventually(`${agent.options.nodeName} shows ${JSON.stringify(wanted)}`, async () => {
+      const shown = await onHost(agent);
+      try {
+        expect(shown).toMatchObject(wanted);
+        return shown;
+      } catch {
+        return undefined;
+      }
+    });
   const orders = (agent: FakeAgent) => agent.commands.filter((command) => command.type.startsWith('image_'));
   const ordered = (agent: FakeAgent, count: number) =>
-    eventually(() => (orders(agent).length >= count ? orders(agent) : undefined), `${count} orders`);
+    eventually(`${count} orders`, () => (orders(agent).length >= count ? orders(agent) : undefined));
 
   test('an installation reaches every connected host, by its digest, with progress up to ready', async () => {
     const agent = await host({ behaviour: { pull: [{ state: 'pulling', progress_pct: 45 }] } });
@@ -103,7 +100,7 @@ describeDatabases('images on hosts', (databases) => {
     await offer('1');
     await install();
     await shows(agent, { ...READY, version: '1' });
-    await eventually(() => (agent.unseen === 0 ? true : undefined), 'everything is confirmed');
+    await eventually('everything is confirmed', () => (agent.unseen === 0 ? true : undefined));
   });
 
   test('a host that comes later, or comes back without the image, is asked', async () => {
@@ -140,7 +137,7 @@ describeDatabases('images on hosts', (databases) => {
     const agent = await host();
     await offer('1');
     agent.reportImage(id, '1', { state: 'ready', bytes: 5 });
-    await eventually(() => (agent.unseen === 0 ? true : undefined), 'it is confirmed');
+    await eventually('it is confirmed', () => (agent.unseen === 0 ? true : undefined));
     expect(await onHost(agent)).toMatchObject({ state: 'absent', bytes: null });
   });
 

@@ -55,15 +55,12 @@ describeDatabases('an image of a real registry', (databases) => {
     world.call(world.people.admin, method, `/v1/admin/images${path}`, body === undefined ? {} : { body });
   const image = async (): Promise<CatalogImage> => (await call('GET', '')).body.images[0];
   const until = (wanted: object) =>
-    eventually(
-      async () => {
-        const shown = (await image()).hosts[0];
-        return Object.entries(wanted).every(([key, value]) => shown?.[key as 'state'] === value)
-          ? shown
-          : undefined;
-      },
-      `the host shows ${JSON.stringify(wanted)}`,
-    );
+    eventually(`the host shows ${JSON.stringify(wanted)}`, async () => {
+      const shown = (await image()).hosts[0];
+      return Object.entries(wanted).every(([key, value]) => shown?.[key as 'state'] === value)
+        ? shown
+        : undefined;
+    });
   /** Pushes a version and adds it to the catalog. @returns its name with digest */
   async function release(version: string): Promise<string> {
     const digest = await registry.push('example/retro', version, `content of ${version}`);
@@ -118,7 +115,7 @@ describeDatabases('an image of a real registry', (databases) => {
     expect((await call('POST', '/sync')).body.sync_error).toBeNull();
 
     expect((await call('DELETE', '/retro/install')).status).toBe(204);
-    await eventually(() => agent.commands.find(({ type }) => type === 'image_remove'), 'the host is told');
+    await eventually('the host is told', () => agent.commands.find(({ type }) => type === 'image_remove'));
     expect(await image()).toMatchObject({ installed: false, hosts: [{ state: 'absent', bytes: null }] });
   });
 

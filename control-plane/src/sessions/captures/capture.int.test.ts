@@ -33,10 +33,10 @@ describeDatabases('captures of a running session', (databases) => {
   const read = (captureId: string, session = id) =>
     world.call(world.people.admin, 'GET', `/v1/admin/sessions/${session}/captures/${captureId}`);
   const arrived = (captureId: string) =>
-    eventually(async () => {
+    eventually('the result has arrived', async () => {
       const answer = await read(captureId);
       return answer.status === 200 ? answer.body : undefined;
-    }, 'the result has arrived');
+    });
 
   test('is accepted under a new id, ordered from the host, and noted', async () => {
     const answer = await post({ kind: 'log_tail' });
@@ -205,7 +205,7 @@ describeDatabases('captures of a running session', (databases) => {
       const { body } = await post({ kind: 'log_tail' });
       const stranger = await world.host('stranger');
       stranger.endCapture({ session_id: id, capture_id: body.capture_id, kind: 'log_tail' }, 'result');
-      await eventually(() => (stranger.unseen === 0 ? true : undefined), 'it is handled');
+      await eventually('it is handled', () => (stranger.unseen === 0 ? true : undefined));
       expect((await read(body.capture_id)).status).toBe(404);
     });
 
@@ -218,7 +218,7 @@ describeDatabases('captures of a running session', (databases) => {
         event: 'diag.log_tail',
         payload: { capture_id, kind: 'log_tail', data: 7 },
       });
-      await eventually(() => (agent.unseen === 0 ? true : undefined), 'it is stored');
+      await eventually('it is stored', () => (agent.unseen === 0 ? true : undefined));
       expect((await read(capture_id)).status).toBe(404);
     });
   });

@@ -42,10 +42,10 @@ describeDatabases('PATCH /v1/sessions/{id}/display', (databases) => {
       window_ms: 5_000,
       metrics,
     });
-    await eventually(async () => {
+    await eventually('the figures are there', async () => {
       const [row] = await world.list('?state=active');
       return row?.latest_metrics.agent === undefined ? undefined : true;
-    }, 'the figures are there');
+    });
   }
 
   test('202 once the host has done it; the picture is pinned, and the launch size stays what it was', async () => {
@@ -134,7 +134,7 @@ describeDatabases('PATCH /v1/sessions/{id}/display', (databases) => {
     const session = await world.running(alice, await world.app());
     agent.behaviour.answer = ({ type }) => (type === 'session_display_update' ? 'silence' : 'ok');
     const answer = display(alice, session.id, RUNG);
-    await eventually(() => (updates(session.id).length > 0 ? true : undefined), 'it was sent');
+    await eventually('it was sent', () => (updates(session.id).length > 0 ? true : undefined));
     await world.pass(5_000, agent);
     expect(refusal(await answer)).toEqual([409, 'display_update_rejected']);
   });

@@ -132,7 +132,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     expect(failed.ended_at).not.toBeNull();
     expect(await world.slotsUsed(agent)).toBe(0);
     expect(changes.at(-1)).toEqual({ state: 'failed', state_detail: why });
-    await eventually(() => (stops().length > 0 ? true : undefined), 'session_stop was sent');
+    await eventually('session_stop was sent', () => (stops().length > 0 ? true : undefined));
     expect(stops()).toEqual(['unsustainable']);
     await expect
       .poll(() => world.activity('session.failed'))
@@ -171,7 +171,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     await begins();
     await measured(180);
     await world.until(session.id, 'failed');
-    await eventually(() => (agent.sessions.has(session.id) ? undefined : true), 'the host stopped it');
+    await eventually('the host stopped it', () => (agent.sessions.has(session.id) ? undefined : true));
     await expect.poll(() => agent.unseen).toBe(0);
     expect(await world.slotsUsed(agent)).toBe(1);
     expect(await world.session(other.id)).toMatchObject({ state: 'running' });

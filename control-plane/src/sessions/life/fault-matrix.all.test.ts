@@ -174,14 +174,11 @@ describeDatabases('a host that fails at a step', (databases) => {
       if (agent.isOpen) await agent.heard();
       await world.pass(withinSecs * 1_000, ...speaking);
       const wanted = { ...expected, ...(expected.app_id === 'old' && { app_id: old }) };
-      const session = await eventually(
-        async () => {
-          const now = await world.session(id);
-          const reached = now.state === expected.state && !isOnItsWay(now, expected);
-          return reached ? now : undefined;
-        },
-        `${expected.state}, ${expected.state_detail ?? ''}`,
-      );
+      const session = await eventually(`${expected.state}, ${expected.state_detail ?? ''}`, async () => {
+        const now = await world.session(id);
+        const reached = now.state === expected.state && !isOnItsWay(now, expected);
+        return reached ? now : undefined;
+      });
       expect(session).toMatchObject(wanted);
 
       expect(await world.slotsUsed(agent)).toBe(OTHERS + (reservesSlots(session.state) ? 1 : 0));
@@ -189,7 +186,7 @@ describeDatabases('a host that fails at a step', (databases) => {
       // Later reports about the session do not free its slots a second time.
       agent.reportState(id, 'stopped', { reason: 'orphaned' });
       agent.reportState(id, 'failed', { error: 'late' });
-      await eventually(() => (agent.unseen === 0 ? true : undefined), 'the late reports were handled');
+      await eventually('the late reports were handled', () => (agent.unseen === 0 ? true : undefined));
       expect(await world.slotsUsed(agent)).toBe(OTHERS);
       expect(
         (await world.activity('session.failed')).filter(({ target_id }) => target_id === id),

@@ -29,10 +29,10 @@ describeDatabases('what a host reports of a state', (databases) => {
     const session = await world.running(world.people.alice, await world.app());
     await world.call(world.people.alice, 'DELETE', `/v1/sessions/${session.id}`);
     agent.reportState(session.id, 'running', { detail: 'app presented' });
-    await eventually(async () => {
+    await eventually('the report was confirmed', async () => {
       await world.pass(1 * S, agent);
       return agent.unseen === 0 ? true : undefined;
-    }, 'the report was confirmed');
+    });
     expect(await world.session(session.id)).toMatchObject({
       state: 'stopping',
       state_detail: 'stop requested',
@@ -60,9 +60,8 @@ describeDatabases('what a host reports of a state', (databases) => {
     });
     await world.until(session.id, 'failed');
     await expect.poll(() => agent.unseen).toBe(0);
-    await eventually(
-      async () => ((await world.activity('session.failed')).length > 0 ? true : undefined),
-      'audited',
+    await eventually('audited', async () =>
+      (await world.activity('session.failed')).length > 0 ? true : undefined,
     );
     await expect
       .poll(() => world.activity('session.failed'))
@@ -97,10 +96,10 @@ describeDatabases('what a host reports of a running session', (databases) => {
       metrics: { fps: 59.5, live_write_stable: true, abr_mode: 'smooth' },
       app_launch_state: 'game_running',
     });
-    const item = await eventually(async () => {
+    const item = await eventually('metrics are listed', async () => {
       const [first] = await world.list();
       return first?.latest_metrics.agent === undefined ? undefined : first;
-    }, 'metrics are listed');
+    });
     expect(item.latest_metrics.agent).toEqual({
       source: 'agent',
       ts_unix_ms: 77,
@@ -124,10 +123,10 @@ describeDatabases('what a host reports of a running session', (databases) => {
         ...(late && { late: true }),
       });
       if (!late)
-        await eventually(async () => {
+        await eventually('the sample is listed', async () => {
           const [item] = await world.list();
           return item?.latest_metrics.agent?.ts_unix_ms === ts ? true : undefined;
-        }, 'the sample is listed');
+        });
       return world.session(id);
     };
     const inSecs = (seconds: number) => new Date(world.clock.nowMs() + seconds * 1000).toISOString();
@@ -143,9 +142,8 @@ describeDatabases('what a host reports of a running session', (databases) => {
       event: 'webrtc.state_changed',
       payload: { kind: 'connection', from: 'new', to: 'connected', pc: 'a' },
     });
-    await eventually(
-      async () => ((await world.session(id)).idle_ends_at === null ? true : undefined),
-      'a viewer came',
+    await eventually('a viewer came', async () =>
+      (await world.session(id)).idle_ends_at === null ? true : undefined,
     );
   });
 

@@ -122,7 +122,7 @@ describeDatabases('the session machine, row by row', (databases) => {
    */
   async function handled(): Promise<void> {
     agent.reportState(randomUUID(), 'stopped');
-    await eventually(() => (agent.unseen === 0 ? true : undefined), 'the reports were handled');
+    await eventually('the reports were handled', () => (agent.unseen === 0 ? true : undefined));
   }
 
   describe('a report of the host', () => {
@@ -165,7 +165,7 @@ describeDatabases('the session machine, row by row', (databases) => {
         reason: 'app_exited' as const,
       };
       stranger.reportState(id, 'failed', { ...late, failure_code: 'internal' });
-      await eventually(() => (stranger.unseen === 0 ? true : undefined), 'the stranger was heard');
+      await eventually('the stranger was heard', () => (stranger.unseen === 0 ? true : undefined));
       expect(await row(id)).toMatchObject({ failure_code: null, app_log_tail: null, end_reason: null });
       agent.reportState(id, 'failed', late);
       agent.reportState(id, 'failed', {

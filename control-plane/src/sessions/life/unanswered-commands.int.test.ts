@@ -14,7 +14,7 @@ describeDatabases('a command to a host', (databases) => {
 
   const launched = () => acceptedLaunch(world);
   const shows = (id: string, detail: string) =>
-    eventually(async () => ((await world.session(id)).state_detail === detail ? true : undefined), detail);
+    eventually(detail, async () => ((await world.session(id)).state_detail === detail ? true : undefined));
 
   describe('that it refuses', () => {
     test.each([

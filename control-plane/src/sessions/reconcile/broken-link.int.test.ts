@@ -13,7 +13,7 @@ describeDatabases('a session of a host', (databases) => {
 
   const launched = () => acceptedLaunch(world);
   const shows = (id: string, detail: string) =>
-    eventually(async () => ((await world.session(id)).state_detail === detail ? true : undefined), detail);
+    eventually(detail, async () => ((await world.session(id)).state_detail === detail ? true : undefined));
 
   describe('whose link breaks', () => {
     test('after the assignment was sent, and the host has it: it is started at the registration', async () => {

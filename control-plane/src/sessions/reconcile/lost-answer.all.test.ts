@@ -57,7 +57,7 @@ describe('a database that breaks off over the COMMIT', () => {
       answered = true;
     });
     // Wait for the COMMIT, because no other connection may send before it.
-    await eventually(() => broken || undefined, 'the COMMIT');
+    await eventually('the COMMIT', () => broken || undefined);
     while (!answered) await world.pass(250, agent);
     return answer;
   }
@@ -89,11 +89,11 @@ describe('a database that breaks off over the COMMIT', () => {
         for each row execute function wait_for_lock();
       select pg_advisory_lock(1)`);
     const launched = launch(agent, { when: 'heard' });
-    await eventually(async () => {
+    await eventually('the COMMIT waits, and so does the look-up of its result', async () => {
       const waiting = `select 1 from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'`;
       return (await other.query(waiting)).rowCount === 2 || undefined;
-    }, 'the COMMIT waits, and so does the look-up of its result');
+    });
     await other.query('select pg_advisory_unlock(1)');
     const { status, body } = await launched;
     await other.end();
@@ -109,9 +109,8 @@ describe('a database that breaks off over the COMMIT', () => {
     const swap = () =>
       world.call(world.people.alice, 'POST', `/v1/sessions/${id}/swap`, { body: { app_id: other } });
     expect((await brokenOff(agent, swap, { when: 'answered' })).status).toBe(200);
-    await eventually(
-      async () => ((await world.session(id)).app_id === other ? true : undefined),
-      'the session has the new app',
+    await eventually('the session has the new app', async () =>
+      (await world.session(id)).app_id === other ? true : undefined,
     );
     expect(agent.commands.filter(({ type }) => type === 'session_swap_app')).toHaveLength(1);
   });

@@ -52,9 +52,8 @@ describeDatabases('the control plane goes away and comes back', (databases) => {
       behaviour: { answer: (command) => (command.type === 'session_start' ? 'silence' : 'ok') },
     });
     const { body } = await world.launch(world.people.alice, await world.app());
-    await eventually(
-      () => (agent.commands.some((command) => command.type === 'session_start') ? true : undefined),
-      'session_start was sent',
+    await eventually('session_start was sent', () =>
+      agent.commands.some((command) => command.type === 'session_start') ? true : undefined,
     );
     await restart(agent);
     agent.behaviour.answer = () => 'ok';

@@ -31,14 +31,14 @@ describeDatabases('changing the app of a running session', (databases) => {
     world.call(as, 'POST', `/v1/sessions/${id}/swap`, { body: { app_id: appId } });
   const refusal = ({ status, body }: Answer) => [status, body.error?.code];
   const shows = (id: string, detail: string): Promise<Session> =>
-    eventually(async () => {
+    eventually(detail, async () => {
       const session = await world.session(id);
       return session.state_detail === detail ? session : undefined;
-    }, detail);
+    });
   const swaps = (id: string) =>
     agent.commands.filter((command) => command.type === 'session_swap_app' && command.session_id === id);
   const asked = (id: string, count = 1) =>
-    eventually(() => (swaps(id).length >= count ? true : undefined), 'session_swap_app was sent');
+    eventually('session_swap_app was sent', () => (swaps(id).length >= count ? true : undefined));
 
   describe('how it goes', () => {
     test('200 running and "swapping" with the old app; the host gets the new one; then it is "swap complete"', async () => {
@@ -190,14 +190,14 @@ describeDatabases('changing the app of a running session', (databases) => {
       const [before, after] = [await world.app(), await world.app()];
       const session = await world.running(alice, before);
       await swap(alice, session.id, after);
-      await eventually(async () => {
+      await eventually('the ack was noted', async () => {
         const row = await world.plane.platform.database.db
           .selectFrom('sessions')
           .select('swap_state')
           .where('id', '=', session.id)
           .executeTakeFirst();
         return row?.swap_state === 'taken' ? true : undefined;
-      }, 'the ack was noted');
+      });
       await agent.drop();
       await world.offline(agent);
       await world.reconnect(agent);

@@ -21,10 +21,10 @@ describeDatabases('time-outs that the agent enforces', (databases) => {
   afterAll(() => world.close());
 
   const shows = (id: string, detail: string): Promise<Session> =>
-    eventually(async () => {
+    eventually(detail, async () => {
       const session = await world.session(id);
       return session.state_detail === detail ? session : undefined;
-    }, detail);
+    });
   const handedOut = (id: string) =>
     agent.commands.find((command) => command.type === 'session_assign' && command.session_id === id);
 

@@ -19,7 +19,7 @@ export const sent = (agent: FakeAgent, type: string, sessionId: string) =>
 
 /** Waits until an agent has received this number of commands of one type for a session. */
 export const waitSent = (agent: FakeAgent, type: string, sessionId: string, count = 1): Promise<true> =>
-  eventually(() => (sent(agent, type, sessionId).length >= count ? true : undefined), `${type} was sent`);
+  eventually(`${type} was sent`, () => (sent(agent, type, sessionId).length >= count ? true : undefined));
 
 /** Behaviour of an agent that answers all commands except the given types. */
 export const silentTo =

@@ -84,10 +84,10 @@ export async function openSessionsWorld(
 
   async function ready(agent: FakeAgent): Promise<void> {
     await agent.connect();
-    await eventually(async () => {
+    await eventually('the host is ready', async () => {
       const answer = await app.call(app.people.admin, 'GET', `/v1/hosts/${agent.hostId}`);
       return answer.body.capacity_detection === 'ok' && answer.body.status === 'online' ? true : undefined;
-    }, 'the host is ready');
+    });
   }
 
   const world: SessionsWorld = {
@@ -112,7 +112,7 @@ export async function openSessionsWorld(
         (await app.call(app.people.admin, 'GET', `/v1/hosts/${agent.hostId}`)).body.status === 'offline'
           ? true
           : undefined;
-      await eventually(isOffline, `${agent.options.nodeName} is offline`);
+      await eventually(`${agent.options.nodeName} is offline`, isOffline);
     },
     async app(fields = {}) {
       const answer = await app.call(app.people.admin, 'POST', '/v1/apps', {
@@ -159,7 +159,7 @@ export async function openSessionsWorld(
         newest = await world.session(id);
         return newest.state === state ? newest : undefined;
       };
-      return eventually(inState, `session is ${state}`).catch((error: Error) => {
+      return eventually(`session is ${state}`, inState).catch((error: Error) => {
         const { state: now, state_detail, error_message } = newest ?? {};
         throw new Error(`${error.message}, but ${now}, ${state_detail}, ${error_message}`);
       });
@@ -201,8 +201,8 @@ export async function openSessionsWorld(
 
 /** Polls until `ask` returns a value. The deadline uses the real clock, because the sockets are real. */
 export async function eventually<T>(
-  ask: () => Promise<T | undefined> | T | undefined,
   what: string,
+  ask: () => Promise<T | undefined> | T | undefined,
 ): Promise<T> {
   const until = performance.now() + PATIENTLY.timeout;
   for (;;) {

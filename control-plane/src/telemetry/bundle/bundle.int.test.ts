@@ -45,18 +45,18 @@ describeDatabases('the diagnostic bundle of a session', (databases) => {
       event: event as 'encoder.stall',
       payload,
     });
-  const stored = () => eventually(() => (agent.unseen === 0 ? true : undefined), 'all is stored');
+  const stored = () => eventually('all is stored', () => (agent.unseen === 0 ? true : undefined));
 
   async function captured(kind: string): Promise<Capture> {
     const order = await world.call(world.people.admin, 'POST', `/v1/admin/sessions/${id}/capture`, {
       body: { kind },
     });
-    return eventually(async () => {
+    return eventually('the capture has arrived', async () => {
       const { capture_id } = order.body;
       const url = `/v1/admin/sessions/${id}/captures/${capture_id}`;
       const answer = await world.call(world.people.admin, 'GET', url);
       return answer.status === 200 ? answer.body : undefined;
-    }, 'the capture has arrived');
+    });
   }
 
   test('is one JSON document to save', async () => {

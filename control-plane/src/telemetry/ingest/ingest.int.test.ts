@@ -322,7 +322,7 @@ describeDatabases('reports of viewers and hosts', (databases) => {
       await world.call(world.people.admin, 'DELETE', `/v1/sessions/${id}`);
       await world.until(id, 'stopped');
       // The end is stored, then the process handles it, then it is confirmed.
-      await eventually(() => (agent.unseen === 0 ? true : undefined), 'the end is confirmed');
+      await eventually('the end is confirmed', () => (agent.unseen === 0 ? true : undefined));
       await send(id);
       expect(await samplesOf(id)).toEqual([]);
       expect(await samplesOf(UNKNOWN_ID)).toEqual([]);
@@ -357,8 +357,8 @@ describeDatabases('reports of viewers and hosts', (databases) => {
       for (const id of [ofOther, known, unknown]) event(id);
       for (const id of [ofOther, unknown])
         await eventually(
-          async () => (await eventsOf(id)).some(({ type }) => type === 'app.newer') || undefined,
           'the events are stored',
+          async () => (await eventsOf(id)).some(({ type }) => type === 'app.newer') || undefined,
         );
       for (const id of [known, unknown])
         expect((await eventsOf(id)).filter(({ type }) => type === 'app.newer')).toMatchObject([

@@ -181,7 +181,7 @@ describeDatabases('the verdict of a session', (databases) => {
         event,
         payload: payload as Record<string, unknown>,
       });
-      await eventually(() => (agent.unseen === 0 ? true : undefined), 'the event is confirmed');
+      await eventually('the event is confirmed', () => (agent.unseen === 0 ? true : undefined));
     };
 
     test('are in the reason', async () => {

@@ -18,7 +18,7 @@ describeDatabases('a database that refuses writes for a while', (databases) => {
     world = await openSessionsWorld(target);
     agent = await world.host('hosta');
     sessionId = (await world.running(world.people.alice, await world.app())).id;
-    await eventually(() => (agent.unseen === 0 ? true : undefined), 'everything is confirmed');
+    await eventually('everything is confirmed', () => (agent.unseen === 0 ? true : undefined));
   });
   afterEach(() => world.close());
 
@@ -50,9 +50,8 @@ describeDatabases('a database that refuses writes for a while', (databases) => {
   test('answers 503, and stores afterwards what hosts reported meanwhile', async () => {
     await setReadOnly(true);
     // The first statement on each lost connection fails.
-    await eventually(
-      async () => ((await world.call(world.people.alice, 'GET', '/v1/me')).status === 200 ? true : undefined),
-      'reads go on',
+    await eventually('reads go on', async () =>
+      (await world.call(world.people.alice, 'GET', '/v1/me')).status === 200 ? true : undefined,
     );
     const refused = await write();
     expect([refused.status, refused.body.error.code, refused.headers['retry-after']]).toEqual([
@@ -65,10 +64,10 @@ describeDatabases('a database that refuses writes for a while', (databases) => {
     await world.pass(30 * SECOND_MS, agent);
     expect(agent.unseen, 'confirmed unstored').toBe(1);
     await setReadOnly(false);
-    await eventually(async () => {
+    await eventually('the report is confirmed', async () => {
       await world.pass(SECOND_MS, agent);
       return agent.unseen === 0 ? true : undefined;
-    }, 'the report is confirmed');
+    });
     expect((await world.session(sessionId)).state).toBe('stopped');
     expect((await write()).status).toBe(200);
   });
