@@ -1,4 +1,5 @@
 import type { Session } from '@footlight/protocol/rest';
+import { isTerminal } from '@footlight/protocol/session-states';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -9,16 +10,19 @@ import { clock } from '../clock.ts';
 import { Problem } from '../components/problem.tsx';
 import { RelativeTime } from '../components/relative-time.tsx';
 import { plural, t } from '../i18n/translate.ts';
+import { useAfter } from '../library/use-after.ts';
 import { EndDialog } from './end-dialog.tsx';
 import styles from './launch.module.css';
 import { isStreamed, useEndSession } from './own-sessions.ts';
 import { judgeRefusal } from './refusal.ts';
 
 const SECOND_MS = 1_000;
+/** How long the page waits for the place of an ended app. Hosts confirm a stop within 10 s. Chosen, not measured. */
+const FREED_WITHIN_MS = 30_000;
 
 /**
  * A refused launch. Lists the person's own sessions that prevent the launch, each with an End button. Retries
- * automatically if a slot may become free.
+ * automatically if a slot may become free, and as soon as an app that the person ended here has freed its place.
  * @param trying whether the launch is being retried
  */
 export function LaunchRefused(props: {
@@ -29,6 +33,15 @@ export function LaunchRefused(props: {
 }) {
   const { error, live, trying, retry } = props;
   const refusal = judgeRefusal(error instanceof ApiFailure ? error : null, live);
+  const [ended, setEnded] = useState<{ id: string; after: unknown } | null>(null);
+  // A stopping session still uses its slot. A launch before its end would be refused, and the page would ask for another
+  // app to end. A refusal after the wait is another error, which is shown.
+  if (ended !== null && ended.after === error)
+    return (
+      <div className={styles.refused}>
+        <FreedPlace sessionId={ended.id} trying={trying} onFree={retry} />
+      </div>
+    );
   return (
     <div className={styles.refused}>
       <Problem
@@ -44,11 +57,21 @@ export function LaunchRefused(props: {
       {(refusal.kind === 'own' || refusal.kind === 'wait') && refusal.sessions.length > 0 && (
         <section className={styles.ownSessions} aria-label={t('Your open apps')}>
           <h2>
-            {refusal.kind === 'wait' ? t('You can make room yourself') : t('End one of your apps instead')}
+            {refusal.kind === 'wait'
+              ? t('You can make room yourself')
+              : plural(
+                  refusal.sessions.length,
+                  'End your open app instead',
+                  'End one of your {n} open apps instead',
+                )}
           </h2>
           <ul>
             {refusal.sessions.map((session) => (
-              <OwnSession key={session.id} session={session} onEnded={retry} />
+              <OwnSession
+                key={session.id}
+                session={session}
+                onEnded={() => setEnded({ id: session.id, after: error })}
+              />
             ))}
           </ul>
         </section>
@@ -63,6 +86,37 @@ function ResumeIt({ id }: { id: string }) {
     <Button size="xs" onClick={() => void navigate({ to: '/app/session/$id', params: { id } })}>
       {t('Resume it')}
     </Button>
+  );
+}
+
+/** Waits until the place of an ended session is free and then calls its action once; after a limit, offers a button. */
+function FreedPlace(props: { sessionId: string; trying: boolean; onFree: () => void }) {
+  const { sessionId: id, onFree } = props;
+  const isLate = useAfter(true, FREED_WITHIN_MS);
+  const { data } = useQuery({
+    queryKey: keys.session(id),
+    queryFn: ({ signal }) => call('sessions.read', { params: { id }, signal }),
+    refetchInterval: isLate ? false : SECOND_MS,
+  });
+  const isFree = data !== undefined && isTerminal(data.session.state);
+  const latest = useRef(onFree);
+  latest.current = onFree;
+  useEffect(() => {
+    if (isFree) latest.current();
+  }, [isFree]);
+  if (isLate && !isFree && !props.trying)
+    return (
+      <>
+        <p role="status">{t('The app has not closed yet, so its place is still in use.')}</p>
+        <Button variant="filled" onClick={onFree}>
+          {t('Try again')}
+        </Button>
+      </>
+    );
+  return (
+    <p className={styles.waiting} role="status">
+      {isFree || props.trying ? t('Trying again now …') : t('Waiting for the place to become free …')}
+    </p>
   );
 }
 

@@ -127,7 +127,7 @@ describe('the library', () => {
     await waitFor(() => expect(router.state.location.pathname).toBe(`/app/session/${session(3).id}`));
   });
 
-  test('lists the sessions that fill the quota, and launches after one of them has ended', async () => {
+  test('lists the sessions that fill the quota, and launches once the place of an ended one is free', async () => {
     const running = [session(0), session(1)];
     answers['GET /v1/sessions'] = () => Response.json({ items: running, next_cursor: null });
     answers['POST /v1/sessions'] = () =>
@@ -143,10 +143,21 @@ describe('the library', () => {
     const signaling = { url: '', token: '', expires_at: launched.created_at, ice_servers: [] };
     answers[`DELETE /v1/sessions/${session(1).id}`] = () =>
       Response.json({ session: session(1, { state: 'stopping' }) }, { status: 202 });
-    answers['POST /v1/sessions'] = () => Response.json({ session: launched, signaling }, { status: 201 });
+    let launches = 0;
+    answers['POST /v1/sessions'] = () => {
+      launches++;
+      return Response.json({ session: launched, signaling }, { status: 201 });
+    };
+    let state: 'stopping' | 'stopped' = 'stopping';
+    answers[`GET /v1/sessions/${session(1).id}`] = () => Response.json({ session: session(1, { state }) });
     fireEvent.click(end);
     const dialog = within(await screen.findByRole('dialog', { name: `End ${app(1).name}?` }));
     fireEvent.click(dialog.getByRole('button', { name: `End ${app(1).name}` }));
+    await screen.findByText('Waiting for the place to become free …');
+    // No other app is offered to end meanwhile, and no launch is refused again.
+    expect(screen.queryByRole('region', { name: 'Your open apps' })).toBeNull();
+    expect(launches).toBe(0);
+    state = 'stopped';
     await waitFor(() => expect(router.state.location.pathname).toBe(`/app/session/${launched.id}`));
   });
 
