@@ -122,7 +122,7 @@ describe('measurements, sound and pictures of a session', () => {
     const card = page.getByRole('region', { name: 'How it was' });
     await card.waitFor();
     const words = await card.textContent();
-    expect(words).toMatch(/^Time played(\d+ s|\d+:\d\d)/);
+    expect(words).toMatch(/^Time the app was open(\d+ s|\d+:\d\d)/);
     // The previous tests sent clicks, so this figure exists.
     expect(words).toMatch(/Click to picture\d+ ms/);
     expect(await card.getByRole('heading').count()).toBe(1);

@@ -31,8 +31,13 @@ const DEVICE_CAUSES: Partial<Record<ClientHealth, QualityCause>> = {
  * second it is `poor`. Chosen, not measured.
  */
 const WAIT_MS = [60, 200] as const;
-/** The same two limits for the share of missing frames. Chosen, not measured. */
+/** The same two limits for the share of frames that arrived but were not shown. Chosen, not measured. */
 const MISSING = [0.1, 0.35] as const;
+/**
+ * The same two limits for the share of frames that did not arrive. Below 5/6 of the frames, the verdict of a session
+ * says that the host does not deliver steadily (docs/troubleshooting.md, "Verdicts"), so the bar must not say `good`.
+ */
+const NOT_ARRIVED = [0.1, 1 / 6] as const;
 /**
  * Longest normal time on the host in frame times: encoding may take one frame time, and a capture waits half a frame
  * time on average.
@@ -60,6 +65,9 @@ export function judgeQuality(
   const fps = number(metrics.fps);
   const wanted = Math.max(1, facts.targetFps);
   const missing = fps === undefined || facts.hidden ? undefined : Math.max(0, 1 - fps / wanted);
+  const { received } = facts;
+  const notArrived =
+    received === undefined || facts.hidden ? undefined : Math.max(0, (wanted - received) / wanted);
   const hostGoodMs = Math.max(WAIT_MS[0], (HOST_FRAMES * 1000) / wanted);
   const device = DEVICE_CAUSES[health];
   const marks: Mark[] = [
@@ -70,7 +78,8 @@ export function judgeQuality(
       WAIT_MS[1],
       (ms) => ({ kind: 'host_wait', ms }),
     ],
-    [missing, ...MISSING, () => fewFrames(fps ?? 0, facts)],
+    [notArrived, ...NOT_ARRIVED, () => ({ kind: 'few_arrive', arrived: received ?? 0, wanted })],
+    [missing, ...MISSING, () => ({ kind: 'few_frames', shown: fps ?? 0, wanted })],
     [facts.loss ?? undefined, 0.005, 0.05, (share) => ({ kind: 'loss', share })],
     [number(metrics.rtt_ms), 40, 120, (ms) => ({ kind: 'network_delay', ms })],
     [number(metrics.jitter_ms), 10, 40, (ms) => ({ kind: 'network_jitter', ms })],
@@ -85,10 +94,4 @@ export function judgeQuality(
     good ??= causeOf(value);
   }
   return good === null ? { word: 'excellent', cause: null } : { word: 'good', cause: good };
-}
-
-/** Whether frames are lost on this device, or before they reach this device. */
-function fewFrames(shown: number, { received, targetFps: wanted }: SecondFacts): QualityCause {
-  const isShort = received !== undefined && received < (1 - MISSING[0]) * wanted;
-  return isShort ? { kind: 'few_arrive', arrived: received, wanted } : { kind: 'few_frames', shown, wanted };
 }

@@ -3,6 +3,7 @@ import { MantineProvider } from '@mantine/core';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { cleanup, configure, render, screen } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { session } from '../../test/fixtures.ts';
 import { saveLogin } from '../api/auth-store.ts';
 import QualityDialog from './quality-dialog.tsx';
 
@@ -44,7 +45,11 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-function open(role: 'user' | 'admin', profile_policy: 'inherit' | 'force') {
+function open(
+  role: 'user' | 'admin',
+  profile_policy: 'inherit' | 'force',
+  current: string | null = '720p60',
+) {
   saveLogin({ access_token: 't', user: { id: '1', email: 'a@example.org', username: 'a', role } });
   const onChoose = vi.fn();
   render(
@@ -54,7 +59,8 @@ function open(role: 'user' | 'admin', profile_policy: 'inherit' | 'force') {
           app={{ id: '1', name: 'Blender', profile_policy }}
           title="Relaunch"
           action="End and relaunch Blender"
-          current="720p60"
+          current={current}
+          stream={session(0).stream}
           pending={false}
           error={null}
           onChoose={onChoose}
@@ -95,6 +101,14 @@ describe('the choice of a quality', () => {
     ]);
     expect(screen.queryByText(/decides its picture quality/)).toBeNull();
     expect(screen.getByText(/It is too far\./)).toBeDefined();
+  });
+
+  test.each([
+    ['720p60', /^Now: 720p60, 1920 × 1080 at 60 frames a second, about 15 Mbit\/s\.$/],
+    [null, /^Now: Automatic, 1920 × 1080 at 60 frames a second, about 15 Mbit\/s\.$/],
+  ])('says what runs now, with the profile %s', async (current, now) => {
+    open('user', 'inherit', current);
+    expect(await screen.findByText(now)).toBeDefined();
   });
 
   test('focuses the current choice when the choices are loaded', async () => {

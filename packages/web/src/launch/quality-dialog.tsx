@@ -1,8 +1,8 @@
-import type { AppListItem } from '@footlight/protocol/rest';
+import type { AppListItem, Session } from '@footlight/protocol/rest';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { choicesOf } from '../account/quality/quality-choices.ts';
+import { choicesOf, type QualityChoices, streamFacts } from '../account/quality/quality-choices.ts';
 import { QualityRadios } from '../account/quality/quality-radios.tsx';
 import { useUser } from '../api/auth-store.ts';
 import { call } from '../api/client.ts';
@@ -24,6 +24,8 @@ export default function QualityDialog(props: {
   action: string;
   /** launch profile that is selected when the dialog opens; null: no preference */
   current: string | null;
+  /** stream of the session that runs with `current`; missing: no session runs yet */
+  stream?: Session['stream'];
   pending: boolean;
   error: unknown;
   /** null: the usual quality */
@@ -31,7 +33,7 @@ export default function QualityDialog(props: {
   onClose: () => void;
   children?: ReactNode;
 }) {
-  const { app } = props;
+  const { app, stream } = props;
   const [picked, setPicked] = useState<string | null>(null);
   const preference = useQuery({
     queryKey: keys.profilePreference,
@@ -65,6 +67,14 @@ export default function QualityDialog(props: {
   return (
     <Dialog opened onClose={props.onClose} title={props.title}>
       {props.children}
+      {stream !== undefined && choices !== null && (
+        <p>
+          {t('Now: {quality}, {size} at {fps} frames a second, about {mbps} Mbit/s.', {
+            quality: nameIn(choices, props.current),
+            ...streamFacts(stream),
+          })}
+        </p>
+      )}
       {decided && (
         <p>
           {isForced
@@ -99,4 +109,9 @@ export default function QualityDialog(props: {
       </div>
     </Dialog>
   );
+}
+
+/** The name of a choice as the list shows it; null: no preference. */
+function nameIn({ short, all }: QualityChoices, profileId: string | null): string {
+  return [...short, ...all].find(({ id }) => id === (profileId ?? ''))?.name ?? '';
 }

@@ -59,12 +59,12 @@ function open(part: Partial<Session> = {}, refused: unknown = null) {
 const card = () => screen.findByRole('region', { name: 'How it was' });
 
 describe('the report after the end', () => {
-  test('shows time played, smooth seconds, click to picture and the limit', async () => {
+  test('shows how long the app was open, smooth seconds, click to picture and the limit', async () => {
     report = { limit: 'The machine was slow.', remedy: 'Choose a lower quality.' };
     open();
     const { textContent } = await card();
-    expect(textContent).toContain('Time played7:04');
-    expect(textContent).toContain('Smooth99 %');
+    expect(textContent).toContain('Time the app was open7:04');
+    expect(textContent).toContain('Seconds with a smooth picture99 %');
     expect(textContent).toContain('Click to picture48 ms');
     expect(screen.getByRole('heading', { name: 'The machine was slow.' })).toBeDefined();
     expect(textContent).toContain('Choose a lower quality.');
@@ -75,14 +75,14 @@ describe('the report after the end', () => {
   test('omits figures that were not measured', async () => {
     report = { smooth_fraction: null, click_to_photon_ms: null };
     open();
-    expect((await card()).textContent).toBe('Time played7:04Nothing limited it.');
+    expect((await card()).textContent).toBe('Time the app was open7:04Nothing limited it.');
   });
 
   test('of a session of more than ten minutes names the part that the figures are about', async () => {
     report = { played_ms: 11 * MINUTE_MS };
     open();
     expect((await card()).textContent).toContain(
-      'Everything except the time played is about the last 10 minutes.',
+      'Everything except the time the app was open is about the last 10 minutes.',
     );
   });
 

@@ -15,7 +15,7 @@ const JUDGED_MINUTES = 10;
 const JUDGED_MS = JUDGED_MINUTES * 60_000;
 
 /**
- * The report of an ended session: time played, smoothness, click to picture, the main limit and its remedy. Empty for a
+ * The report of an ended session: time open, share of smooth seconds, click to picture, the main limit and its remedy. Empty for a
  * session without a picture, or after its samples were deleted.
  */
 export function SessionReport({ session }: { session: Session }) {
@@ -32,8 +32,11 @@ export function SessionReport({ session }: { session: Session }) {
   if (report === undefined) return null;
   const played = report.played_ms;
   const figures: [name: string, value: string | null][] = [
-    [t('Time played'), played === null ? null : durationLabel(played)],
-    [t('Smooth'), report.smooth_fraction === null ? null : percentLabel(report.smooth_fraction)],
+    [t('Time the app was open'), played === null ? null : durationLabel(played)],
+    [
+      t('Seconds with a smooth picture'),
+      report.smooth_fraction === null ? null : percentLabel(report.smooth_fraction),
+    ],
     [
       t('Click to picture'),
       report.click_to_photon_ms === null ? null : delayLabel(report.click_to_photon_ms),
@@ -59,7 +62,9 @@ export function SessionReport({ session }: { session: Session }) {
           <p className={styles.note}>
             {report.smooth_fraction === null && report.click_to_photon_ms === null
               ? t('Judged by the last {n} minutes.', { n: JUDGED_MINUTES })
-              : t('Everything except the time played is about the last {n} minutes.', { n: JUDGED_MINUTES })}
+              : t('Everything except the time the app was open is about the last {n} minutes.', {
+                  n: JUDGED_MINUTES,
+                })}
           </p>
         )}
       </div>

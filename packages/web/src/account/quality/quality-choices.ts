@@ -51,7 +51,7 @@ export function choicesOf(offer: ProfileOffer, usualId: string | null): QualityC
     name: t('Automatic'),
     label: usual
       ? t('The usual quality: {quality}', { quality: usual.display_name })
-      : t('Whatever suits the app and this device'),
+      : t('Whatever suits each app and this device'),
     suitability: 'eligible',
     chip: null,
   };
@@ -119,13 +119,13 @@ function isRecommended(profile: Profile, offer: ProfileOffer): boolean {
   return profile.id === offer.recommended_id && offer.confidence === 'high' && everywhere;
 }
 
-function labelOf(profile: Profile): string {
-  const { width, height, fps, bitrate_kbps } = profile.nominal;
+/** Size, frame rate and bitrate of a stream, as values for a text. */
+export function streamFacts({ width, height, fps, bitrate_kbps }: Profile['nominal']) {
   const mbps = (bitrate_kbps / 1000).toLocaleString(localeTag(), { maximumFractionDigits: 1 });
-  const size = t('Up to {size} at {fps} frames a second, about {mbps} Mbit/s.', {
-    size: `${width} × ${height}`,
-    fps,
-    mbps,
-  });
+  return { size: `${width} × ${height}`, fps, mbps };
+}
+
+function labelOf(profile: Profile): string {
+  const size = t('Up to {size} at {fps} frames a second, about {mbps} Mbit/s.', streamFacts(profile.nominal));
   return [size, ...profile.reasons.map(({ message }) => saidByServer(message))].join(' ');
 }

@@ -1,6 +1,7 @@
 import type { AudioStatus, Quality } from '@footlight/stream-client';
 import { ActionIcon } from '@mantine/core';
 import {
+  IconAbc,
   IconAppWindow,
   IconArrowLeft,
   IconDeviceGamepad2,
@@ -8,7 +9,6 @@ import {
   IconFolder,
   IconHandFinger,
   IconKeyboard,
-  IconKeyboardShow,
   IconMaximize,
   IconMicrophone,
   IconMicrophoneOff,
@@ -144,7 +144,7 @@ export function SessionBar(props: {
         </BarButton>
         {props.onType !== null && (
           <BarButton label={t('The keyboard of this device')} onClick={props.onType}>
-            <IconKeyboardShow size={20} />
+            <IconAbc size={24} />
           </BarButton>
         )}
         {props.onTouch !== null && (

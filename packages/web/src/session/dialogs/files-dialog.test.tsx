@@ -212,3 +212,19 @@ test('a selection ends with its folder', async () => {
   await screen.findByRole('heading', { name: 'Saves' });
   expect((await screen.findByRole<HTMLInputElement>('checkbox', { name: 'Select one' })).checked).toBe(false);
 });
+
+test('hidden files are shown, selected and counted only on request', async () => {
+  show({ '': [file('.bashrc'), file('one')] });
+  expect(await screen.findByText('one')).toBeDefined();
+  expect(screen.queryByText('.bashrc')).toBeNull();
+  await tick('Select all');
+  expect(screen.getByRole('button', { name: 'Delete 1 item' })).toBeDefined();
+  await tick('Show hidden files');
+  expect(screen.getByText('.bashrc')).toBeDefined();
+  expect(screen.getByRole<HTMLInputElement>('checkbox', { name: 'Select .bashrc' }).checked).toBe(false);
+});
+
+test('a folder with only hidden files says so', async () => {
+  show({ '': [folder('.cache')] });
+  expect(await screen.findByText('Only hidden files are in this folder.')).toBeDefined();
+});

@@ -10,6 +10,8 @@ import { type FileActions, FileRow } from './file-row.tsx';
 import { NameDialog } from './name-dialog.tsx';
 
 const NOTHING: ReadonlySet<string> = new Set();
+/** Files of programs, such as settings, which the app's owner rarely needs. */
+const isHidden = (name: string) => name.startsWith('.');
 
 /** The home of the session's app: its files and folders with their actions, and a field to upload files. */
 export default function FilesDialog(props: {
@@ -31,6 +33,7 @@ export default function FilesDialog(props: {
   const [said, setSaid] = useState<string | null>(null);
   /** names of selected entries; some may be gone */
   const [selected, setSelected] = useState(NOTHING);
+  const [showsHidden, setShowsHidden] = useState(false);
   const [confirming, setConfirming] = useState(false);
   const [deleting, setDeleting] = useState(false);
   /** entries that could not be deleted, each with the reason */
@@ -81,11 +84,14 @@ export default function FilesDialog(props: {
   const shown = loaded?.path === path ? loaded : null;
   const entries = useMemo(
     () =>
-      [...(shown?.entries ?? [])].sort(
-        (a, b) => Number(b.kind === 'folder') - Number(a.kind === 'folder') || a.name.localeCompare(b.name),
-      ),
-    [shown],
+      (shown?.entries ?? [])
+        .filter(({ name }) => showsHidden || !isHidden(name))
+        .sort(
+          (a, b) => Number(b.kind === 'folder') - Number(a.kind === 'folder') || a.name.localeCompare(b.name),
+        ),
+    [shown, showsHidden],
   );
+  const hasHidden = shown?.entries.some(({ name }) => isHidden(name)) ?? false;
   const selectable = entries.filter(({ kind }) => kind !== 'other');
   const chosen = selectable.filter(({ name }) => selected.has(name));
   const chosenFiles = chosen.filter(({ kind }) => kind === 'file');
@@ -202,7 +208,7 @@ export default function FilesDialog(props: {
           )}
         </p>
         <h3 ref={heading} tabIndex={-1} className={styles.place}>
-          {path === '' ? t('Home') : path}
+          {path === '' ? t('Your files') : path}
         </h3>
         {problem !== null && <p role="alert">{problem}</p>}
         {kept.length > 0 && (
@@ -221,7 +227,19 @@ export default function FilesDialog(props: {
           {said}
         </p>
         {shown !== null && entries.length === 0 && (
-          <p className={styles.hint}>{t('Nothing is in this folder.')}</p>
+          <p className={styles.hint}>
+            {hasHidden ? t('Only hidden files are in this folder.') : t('Nothing is in this folder.')}
+          </p>
+        )}
+        {hasHidden && (
+          <label className={styles.check}>
+            <input
+              type="checkbox"
+              checked={showsHidden}
+              onChange={(event) => setShowsHidden(event.currentTarget.checked)}
+            />
+            {t('Show hidden files')}
+          </label>
         )}
         {selectable.length > 0 && (
           <div className={styles.selection}>

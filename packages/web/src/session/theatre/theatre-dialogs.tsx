@@ -76,7 +76,7 @@ export function TheatreDialogs(props: {
         {dialog === 'quality' && session !== undefined && (
           <RelaunchDialog
             app={app}
-            profileId={session.profile_id}
+            session={session}
             onRelaunch={(profileId) => {
               onClose();
               props.onRelaunch(profileId);

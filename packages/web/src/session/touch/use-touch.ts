@@ -49,6 +49,8 @@ export function useTouch(): Touch {
   const choose = useCallback(
     (next: TouchChoice) => {
       setChoice(next);
+      // Without a gamepad nothing can be moved. A gamepad that is chosen later must not open in this state.
+      if (next.gamepad === null) setMoving(false);
       kit?.keepTouchChoice(next);
     },
     [kit],
