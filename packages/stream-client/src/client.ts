@@ -125,6 +125,7 @@ export class BrowserStreamClient implements StreamClient {
       onPaste: (text) => this.#onPaste(text),
       onMenu: (source) => this.#emitter.emit('menu', { source }),
       onChange: (input) => this.#emitter.emit('input', input),
+      inputLabel: options.input_label,
     });
     this.#firstFrame = new FirstFrameReport({
       environment,

@@ -315,6 +315,8 @@ export interface StreamClientOptions {
   device_key?: string;
   /** the session's created_at in Unix ms, for since_launch_ms of the first frame */
   session_created_at_ms?: number;
+  /** label of the text field that gets the keys, for screen readers; absent: English */
+  input_label?: string;
   /** name and version for the service's log */
   client?: { name: string; version: string };
   onState?: StreamListener<'state'>;

@@ -13,6 +13,8 @@ export interface ControlsHooks {
   onPaste(text: string): void;
   onMenu(source: 'keyboard' | 'pad' | 'touch'): void;
   onChange(status: InputStatus): void;
+  /** label of the text area that gets the keys; undefined: English */
+  inputLabel?: string | undefined;
 }
 
 interface LockableKeyboard {
@@ -61,6 +63,7 @@ export class Controls {
         hooks.onMenu('keyboard');
       },
       onRelease: () => this.#pointer.forget(),
+      label: hooks.inputLabel,
     });
     this.#pointer = new Pointer(sender, surface, video, {
       isEnabled,

@@ -22,6 +22,8 @@ export interface KeyboardHooks {
   onRelease(): void;
   /** the person pasted this text */
   onPaste(text: string): void;
+  /** label of the text area for screen readers; undefined: English */
+  label?: string | undefined;
 }
 
 /**
@@ -125,7 +127,7 @@ export class Keyboard {
 
   #createField(): HTMLTextAreaElement {
     const field = document.createElement('textarea');
-    field.setAttribute('aria-label', 'Stream input');
+    field.setAttribute('aria-label', this.#hooks.label ?? 'Stream input');
     field.autocapitalize = 'off';
     field.autocomplete = 'off';
     field.spellcheck = false;

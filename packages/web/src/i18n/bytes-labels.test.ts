@@ -3,6 +3,7 @@ import { bytesLabel } from './bytes-labels.ts';
 
 test.each([
   [0, '0 bytes'],
+  [1, '1 byte'],
   [999, '999 bytes'],
   [1_000, '1.0 kB'],
   [73_400_320, '73.4 MB'],

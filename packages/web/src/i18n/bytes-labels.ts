@@ -1,6 +1,7 @@
 import { decimalLabel } from './number-labels.ts';
+import { plural } from './translate.ts';
 
-const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const;
+const UNITS = ['', 'kB', 'MB', 'GB', 'TB'] as const;
 
 /** A readable size in powers of 1000. @param bytes never negative */
 export function bytesLabel(bytes: number): string {
@@ -10,5 +11,6 @@ export function bytesLabel(bytes: number): string {
     size /= 1000;
     unit += 1;
   }
-  return `${decimalLabel(size, unit === 0 || size >= 99.5 ? 0 : 1)} ${UNITS[unit]}`;
+  if (unit === 0) return plural(Math.round(size), '{n} byte', '{n} bytes');
+  return `${decimalLabel(size, size >= 99.5 ? 0 : 1)} ${UNITS[unit]}`;
 }

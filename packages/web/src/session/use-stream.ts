@@ -11,6 +11,7 @@ import { type RefObject, useEffect, useRef, useState } from 'react';
 import { deviceKey } from '../api/auth-store.ts';
 import { ApiFailure, type CallInput, call } from '../api/client.ts';
 import { clock } from '../clock.ts';
+import { t } from '../i18n/translate.ts';
 import { takeSocket } from '../launch/early-socket.ts';
 import { takeTicket } from '../launch/first-ticket.ts';
 import { keepPicture } from '../launch/last-picture.ts';
@@ -85,6 +86,7 @@ export function useStream(
           video,
           surface,
           ...(created.current === undefined ? {} : { session_created_at_ms: Date.parse(created.current) }),
+          input_label: t('Input to the app'),
           client: { name: 'web', version: '1' },
           device_key: deviceKey(),
           connectSignaling: (signal) => ticketFor(id, player, signal),

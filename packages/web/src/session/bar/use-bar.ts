@@ -2,6 +2,7 @@ import type { Timer } from '@footlight/platform/timer';
 import type { StreamClient } from '@footlight/stream-client';
 import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
 import { clock } from '../../clock.ts';
+import { msg } from '../../i18n/translate.ts';
 import { type BarPlace, isAtEdge } from './bar-place.ts';
 
 /** Time for which the bar stays after the pointer has stopped, so that a person can read its symbols. */
@@ -22,7 +23,7 @@ const LONG_PRESS_MS = 600;
 const TREMBLE_PX = 12;
 
 /** The key combination that releases the keyboard, as readable text. */
-export const BAR_KEYS = 'Ctrl + Alt + Shift + Z';
+export const BAR_KEYS = msg('Ctrl + Alt + Shift + Z');
 
 /**
  * Shows the bar after one of these: a pointer rests at its edge, its handle is pressed, a long press, a pad's request,

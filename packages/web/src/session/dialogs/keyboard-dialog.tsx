@@ -2,19 +2,19 @@ import type { KeyboardLayout } from '@footlight/protocol/input';
 import { Button } from '@mantine/core';
 import { useId, useState } from 'react';
 import { Dialog } from '../../components/dialog.tsx';
-import { t } from '../../i18n/translate.ts';
+import { msg, t } from '../../i18n/translate.ts';
 import { LAYOUTS, namedLayouts, offered } from '../../keyboard/layouts.ts';
 import styles from './dialogs.module.css';
 
 const COMBINATIONS = [
-  { label: 'Ctrl + Alt + Delete', codes: ['ControlLeft', 'AltLeft', 'Delete'] },
-  { label: 'Alt + Tab', codes: ['AltLeft', 'Tab'] },
-  { label: 'Alt + F4', codes: ['AltLeft', 'F4'] },
-  { label: 'Enter', codes: ['Enter'] },
-  { label: 'Backspace', codes: ['Backspace'] },
-  { label: 'Tab', codes: ['Tab'] },
-  { label: 'Escape', codes: ['Escape'] },
-  { label: 'Meta', codes: ['MetaLeft'] },
+  { label: msg('Ctrl + Alt + Delete'), codes: ['ControlLeft', 'AltLeft', 'Delete'] },
+  { label: msg('Alt + Tab'), codes: ['AltLeft', 'Tab'] },
+  { label: msg('Alt + F4'), codes: ['AltLeft', 'F4'] },
+  { label: msg('Enter'), codes: ['Enter'] },
+  { label: msg('Backspace'), codes: ['Backspace'] },
+  { label: msg('Tab'), codes: ['Tab'] },
+  { label: msg('Escape'), codes: ['Escape'] },
+  { label: msg('Meta'), codes: ['MetaLeft'] },
 ];
 /** Value of the choice that uses the layout that the browser reports. */
 const DETECTED = '';
@@ -94,7 +94,7 @@ export default function KeyboardDialog(props: {
               props.onClose();
             }}
           >
-            {each.label}
+            {t(each.label)}
           </Button>
         ))}
       </div>

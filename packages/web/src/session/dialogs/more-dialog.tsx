@@ -110,7 +110,7 @@ export default function MoreDialog(props: {
       <p className={styles.hint}>
         {t(
           'With a handle, the bar does not open when the pointer rests at the edge. {keys} or a long touch always opens it. Your account stores this choice.',
-          { keys: BAR_KEYS },
+          { keys: t(BAR_KEYS) },
         )}
       </p>
       <p className={styles.hint}>

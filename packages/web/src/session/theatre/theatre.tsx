@@ -105,7 +105,7 @@ export function Theatre(props: {
         // Controls behind the launch screen cannot be used.
         inert={!stream.shown}
         role="application"
-        aria-label={t('{app}. {keys} shows the controls.', { app: name, keys: BAR_KEYS })}
+        aria-label={t('{app}. {keys} shows the controls.', { app: name, keys: t(BAR_KEYS) })}
       >
         {/* biome-ignore lint/a11y/useMediaCaption: a live picture of an app has no captions */}
         <video

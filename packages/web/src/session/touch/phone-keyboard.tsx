@@ -28,18 +28,18 @@ const KEYS = [
   ['→', 'ArrowRight', msg('Arrow right')],
 ] as const;
 const HELD_KEYS = [
-  ['Ctrl', 'ControlLeft'],
+  [msg('Ctrl'), 'ControlLeft'],
   ['Alt', 'AltLeft'],
 ] as const;
 /** Keys that the toolbar shows instead of KEYS while Fn is on: label and code. */
 const FUNCTION_KEYS: readonly (readonly [label: string, code: string])[] = [
   ...Array.from({ length: 12 }, (_, n) => [`F${n + 1}`, `F${n + 1}`] as const),
-  ['Home', 'Home'],
-  ['End', 'End'],
-  ['PgUp', 'PageUp'],
-  ['PgDn', 'PageDown'],
-  ['Ins', 'Insert'],
-  ['Del', 'Delete'],
+  [msg('Home'), 'Home'],
+  [msg('End'), 'End'],
+  [msg('PgUp'), 'PageUp'],
+  [msg('PgDn'), 'PageDown'],
+  [msg('Ins'), 'Insert'],
+  [msg('Del'), 'Delete'],
 ];
 /** Keys of a hardware keyboard that type no text. */
 const OTHER_KEYS = /^(Arrow|Home$|End$|Page|Delete$|Insert$|Escape$|Tab$|F\d+$)/;
@@ -216,7 +216,7 @@ export function PhoneKeyboard(props: {
                 setHeld(held.includes(code) ? held.filter((each) => each !== code) : [...held, code])
               }
             >
-              {label}
+              {t(label)}
             </button>
           ))}
           <button type="button" aria-label={t('Function keys')} aria-pressed={fn} onClick={() => setFn(!fn)}>
@@ -225,7 +225,7 @@ export function PhoneKeyboard(props: {
           {fn
             ? FUNCTION_KEYS.map(([label, code]) => (
                 <button key={code} type="button" onClick={() => pressKey(code)}>
-                  {label}
+                  {t(label)}
                 </button>
               ))
             : KEYS.map(([label, code, name]) => (
