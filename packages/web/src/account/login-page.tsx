@@ -136,6 +136,9 @@ export function LoginPage({ next }: { next: string | undefined }) {
         >
           {t('Log in')}
         </Button>
+        <p className={styles.dim}>
+          {t('Forgot your password? An administrator can give you a link to set a new one.')}
+        </p>
       </form>
     </AuthCard>
   );

@@ -1,10 +1,13 @@
+import { isTerminal } from '@footlight/protocol/session-states';
 import { IconCheck, IconDeviceDesktop, IconLogout, IconMoon, IconSun, IconUser } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useRouterState } from '@tanstack/react-router';
 import { type FocusEvent, type KeyboardEvent, useRef, useState } from 'react';
 import { signOut } from '../account/sign-out.ts';
 import { useUser } from '../api/auth-store.ts';
 import { LanguageLinks } from '../components/language-links.tsx';
-import { msg, t } from '../i18n/translate.ts';
+import { msg, plural, t } from '../i18n/translate.ts';
+import { ownSessionsQuery } from '../launch/own-sessions.ts';
 import { chooseScheme, useSchemeChoice } from '../theme/scheme.ts';
 import styles from './shell.module.css';
 
@@ -20,6 +23,9 @@ export function PersonMenu({ up = false }: { up?: boolean }) {
   const choice = useSchemeChoice();
   const isUserArea = useRouterState({ select: ({ location }) => location.pathname.startsWith('/app') });
   const [open, setOpen] = useState(false);
+  const sessions = useQuery({ ...ownSessionsQuery, enabled: open });
+  const live =
+    sessions.data?.items.filter(({ state }) => !isTerminal(state) && state !== 'stopping').length ?? 0;
   const opener = useRef<HTMLButtonElement>(null);
   const name = user?.username ?? t('Account');
   const left = (event: FocusEvent<HTMLDivElement>) => {
@@ -79,6 +85,15 @@ export function PersonMenu({ up = false }: { up?: boolean }) {
             </>
           )}
           <hr className={styles.menuLine} />
+          {live > 0 && (
+            <p className={styles.menuLabel}>
+              {plural(
+                live,
+                '{n} app goes on running after you log out, until you end it or its time limit does.',
+                '{n} apps go on running after you log out, until you end them or their time limit does.',
+              )}
+            </p>
+          )}
           <button type="button" className={styles.menuItem} onClick={() => void signOut()}>
             <IconLogout size={18} aria-hidden="true" /> {t('Log out')}
           </button>
