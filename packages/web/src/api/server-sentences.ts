@@ -46,7 +46,7 @@ export function saidByServer(text: string, sentences: readonly string[] = SENTEN
     const pattern = sentence
       .split(PLACE)
       .map((piece, index) =>
-        index % 2 === 1 ? `(?<${piece}>\\S+)` : piece.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'),
+        index % 2 === 1 ? `(?<${piece}>.+?)` : piece.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'),
       )
       .join('');
     const found = new RegExp(`^${pattern}$`).exec(text);

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { putInForce } from '../../i18n/translate.ts';
+import german from '../i18n/de.po';
 import { actionLabel, detailLabel } from './activity-labels.ts';
 
 describe('the labels of an activity entry', () => {
@@ -9,7 +11,11 @@ describe('the labels of an activity entry', () => {
 
   test.each([
     [{ name: 'Terminal' }, 'Terminal'],
-    [{ keys: ['default_width', 'name'] }, 'default width, name'],
+    [{ keys: ['default_width', 'name'] }, 'Width, Name'],
+    [{ keys: ['abr_enabled', 'warp_factor'] }, 'Adapt the bitrate, warp factor'],
+    [{ keys: ['window_start', 'window_end'] }, 'Only at certain times'],
+    [{ kind: 'pipeline_dot', capture_id: 'x' }, 'Pipeline'],
+    [{ bytes: 73_400_320 }, '73.4 MB'],
     [{ role: 'admin' }, 'Administrator'],
     [{ role: 'owner' }, 'role owner'],
     [{ images: 4, sync_error: false }, '4 images'],
@@ -35,7 +41,18 @@ describe('the labels of an activity entry', () => {
     [{ name: { toString: 1 } }, '{"toString":1}'],
     [{ kept: [{ toString: 1, valueOf: 1 }] }, '{"toString":1,"valueOf":1}'],
     [{}, ''],
+    [{ state_detail: 'starting app' }, 'Starting app'],
   ])('%j is “%s”', (details, label) => {
     expect(detailLabel({ details })).toBe(label);
+  });
+
+  test('a time is written in the language of the page', () => {
+    const expires_at = '2026-12-24T12:00:00.000Z';
+    expect(detailLabel({ details: { role: 'user', expires_at } })).toMatch(
+      /^User · valid until 24 Dec 2026, \d\d:00$/,
+    );
+    putInForce(german, 'de');
+    expect(detailLabel({ details: { at: expires_at } })).toMatch(/^at 24\.12\.2026, \d\d:00$/);
+    putInForce({}, 'en-GB');
   });
 });

@@ -1,7 +1,11 @@
 import type { ActivityAction, ActivityEntry } from '@footlight/protocol/rest';
-import { msg, plural, t } from '../../i18n/translate.ts';
+import { bytesLabel } from '../../i18n/bytes-labels.ts';
+import { localeTag, msg, plural, t } from '../../i18n/translate.ts';
+import { kindLabel } from '../diagnosis/captures/capture-content.ts';
 import { toldText } from '../frame/told-text.ts';
+import { stateDetailLabel } from '../sessions/state-details.ts';
 import { failureLabel } from '../sessions/story.ts';
+import { fieldLabel } from './field-labels.ts';
 
 const WORDS: Readonly<Record<ActivityAction, string>> = {
   'app.create': msg('Added an app'),
@@ -82,6 +86,15 @@ const COUNTS: Readonly<Record<string, (n: number) => string>> = {
   max_uses: (n) => plural(n, 'for {n} account', 'for {n} accounts'),
   requested: (n) => plural(n, '{n} requested', '{n} requested'),
   deleted: (n) => plural(n, '{n} deleted', '{n} deleted'),
+  pruned: (n) => plural(n, '{n} deleted', '{n} deleted'),
+  expired: (n) => (n === 0 ? '' : plural(n, '{n} expired', '{n} expired')),
+  enqueued: (n) => plural(n, '{n} search requested', '{n} searches requested'),
+  returned_abandoned: (n) => (n === 0 ? '' : plural(n, '{n} requested again', '{n} requested again')),
+  total_pts: (n) => plural(n, '{n} measurement', '{n} measurements'),
+  total: (n) => plural(n, '{n} app', '{n} apps'),
+  count: (n) => plural(n, '{n} found', '{n} found'),
+  skipped_locked: (n) => (n === 0 ? '' : plural(n, '{n} skipped', '{n} skipped')),
+  bytes: bytesLabel,
   kept: (n) => plural(n, '{n} kept', '{n} kept'),
 };
 
@@ -98,6 +111,11 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   already_terminal: { true: msg('it had ended already') },
   restart_triggered: { true: msg('with a restart of the agent') },
   sync_error: { true: msg('the catalog could not be fetched') },
+  lazy: { true: msg('fetched at the first launch') },
+  force: { true: msg('forced') },
+  crop: { tile: msg('cover'), hero: msg('background') },
+  seed: { true: msg('from the set of examples') },
+  truncated: { true: msg('too long to be kept') },
 };
 
 /** Details that repeat others, or are only for the service. */
@@ -106,16 +124,16 @@ const OMITTED = new Set(['eligible', 'granted_by', 'item_count']);
 /** The most useful details of an action; ids are omitted. */
 export function detailLabel({ details }: Pick<ActivityEntry, 'details'>): string {
   if (typeof details.failure_code === 'string') return failureLabel(details.failure_code);
-  if (typeof details.state_detail === 'string') return capital(details.state_detail);
+  if (typeof details.state_detail === 'string') return capital(stateDetailLabel(details.state_detail));
   return Object.entries(details)
     .filter(([key, value]) => !/(^|_)id$/.test(key) && value !== null && value !== '' && value !== false)
     .map(([key, value]) => {
       const label = frequentLabel(key, value);
       if (label !== undefined) return label;
       if (key === 'name' || key === 'username' || key === 'node_name') return toldText(value);
-      if (Array.isArray(value)) return value.map(plainName).join(', ');
+      if (Array.isArray(value)) return listLabel(key, value);
       if (value === true) return plainName(key);
-      return `${plainName(key)} ${toldText(value)}`;
+      return `${plainName(key)} ${isTime(value) ? timeLabel(value) : toldText(value)}`;
     })
     .filter(Boolean)
     .join(' · ');
@@ -124,11 +142,27 @@ export function detailLabel({ details }: Pick<ActivityEntry, 'details'>): string
 function frequentLabel(key: string, value: unknown): string | undefined {
   if (OMITTED.has(key)) return '';
   if (key === 'version' && typeof value === 'string') return t('version {version}', { version: value });
+  if (key === 'expires_at' && isTime(value)) return t('valid until {time}', { time: timeLabel(value) });
+  if (key === 'kind' && typeof value === 'string') return kindLabel(value);
+  if (key === 'provider' && typeof value === 'string') return value;
   if (typeof value === 'number' && Object.hasOwn(COUNTS, key)) return COUNTS[key]?.(value);
   const labels = Object.hasOwn(VALUES, key) ? VALUES[key] : undefined;
   const label = labels?.[toldText(value)];
   return label === undefined ? undefined : label && t(label);
 }
+
+/** Changed fields by their labels. Fields with the same label are named once. */
+const listLabel = (key: string, values: readonly unknown[]): string =>
+  key === 'keys'
+    ? [...new Set(values.map((field) => fieldLabel(toldText(field))))].join(', ')
+    : values.map(plainName).join(', ');
+
+/** ISO 8601 with a time, as the service writes times. */
+const isTime = (value: unknown): value is string =>
+  typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(value);
+
+const timeLabel = (at: string): string =>
+  new Intl.DateTimeFormat(localeTag(), { dateStyle: 'medium', timeStyle: 'short' }).format(Date.parse(at));
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 

@@ -7,6 +7,7 @@ import {
   conditionResult,
   decides,
   figureLabel,
+  measuredLabel,
   verdictLabel,
 } from './verdict-labels.ts';
 
@@ -70,7 +71,17 @@ test('a condition names the measured value, its estimator and its bound', () => 
     threshold: 0,
     unit: 'bool',
   });
-  expect([conditionLabel(hidden), boundLabel(hidden)]).toEqual(['Page hidden, at any time', 'no']);
+  expect([conditionLabel(hidden), boundLabel(hidden)]).toEqual(['Page shown the whole time', 'yes']);
+  expect([measuredLabel({ ...hidden, value: 0 }), measuredLabel({ ...hidden, value: 1 })]).toEqual([
+    'yes',
+    'no',
+  ]);
+  const wasHidden = { ...hidden, threshold: 1, value: 1 };
+  expect([conditionLabel(wasHidden), measuredLabel(wasHidden), boundLabel(wasHidden)]).toEqual([
+    'Page hidden, at any time',
+    'yes',
+    'yes',
+  ]);
   expect(figureLabel(null, 'ms')).toBe('not measured');
 });
 

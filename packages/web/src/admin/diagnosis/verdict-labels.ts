@@ -132,9 +132,28 @@ const ESTIMATORS: Readonly<Record<Falsifier['estimator'], string>> = {
   count_ge_threshold: msg('seconds at or over the limit'),
 };
 
+/** The condition that the page was never hidden. Its values say "hidden", which a reader would take for the result. */
+const isAlwaysShown = ({ name, op, threshold }: Falsifier): boolean =>
+  name === 'client.is_hidden' && op === '==' && threshold === 0;
+
 /** "Round trip, 95th percentile" */
-export const conditionLabel = ({ name, estimator }: Falsifier): string =>
-  `${t(SERIES[name] ?? name)}, ${t(ESTIMATORS[estimator] ?? estimator)}`;
+export const conditionLabel = (each: Falsifier): string =>
+  isAlwaysShown(each)
+    ? t('Page shown the whole time')
+    : `${t(SERIES[each.name] ?? each.name)}, ${t(ESTIMATORS[each.estimator] ?? each.estimator)}`;
+
+/** The measured value of a condition in its unit. */
+export const measuredLabel = (each: Falsifier): string =>
+  figureLabel(isAlwaysShown(each) && each.value !== null ? 1 - each.value : each.value, each.unit);
+
+const NOTES: Readonly<Record<string, string>> = {
+  'no samples': msg('no samples'),
+  'not assessable while hidden': msg('not assessable while hidden'),
+  informative: msg('informative'),
+};
+
+/** A remark of the service on a condition; a remark that this page does not know is shown unchanged. */
+export const noteLabel = (note: string): string => t(NOTES[note] ?? note);
 
 /** A value in its unit; null: not measured. */
 export function figureLabel(value: number | null, unit: Falsifier['unit']): string {
@@ -153,8 +172,10 @@ const OPERATORS: Readonly<Record<Falsifier['op'], string>> = {
 };
 
 /** "more than 5", "at least 16 ms" */
-export const boundLabel = ({ op, threshold, unit }: Falsifier): string =>
-  `${t(OPERATORS[op] ?? op)} ${figureLabel(threshold, unit)}`.trim();
+export const boundLabel = (each: Falsifier): string =>
+  isAlwaysShown(each)
+    ? t('yes')
+    : `${t(OPERATORS[each.op] ?? each.op)} ${figureLabel(each.threshold, each.unit)}`.trim();
 
 /** The measured difference between the clocks of host and viewer. */
 export function clockLabel(clock: SessionVerdict['clock']): string {

@@ -10,7 +10,8 @@ import {
   conditionLabel,
   conditionResult,
   decides,
-  figureLabel,
+  measuredLabel,
+  noteLabel,
   TIER_LABELS,
   verdictLabel,
 } from './verdict-labels.ts';
@@ -26,10 +27,10 @@ const columns = (verdict: SessionVerdict): readonly Column<SessionVerdict['falsi
     head: msg('Role'),
     cell: (each) => (decides(verdict.verdict, each) ? t('Decides') : t('For comparison')),
   },
-  { head: msg('Measured'), kind: 'number', cell: (each) => figureLabel(each.value, each.unit) },
+  { head: msg('Measured'), kind: 'number', cell: measuredLabel },
   { head: msg('Bound'), kind: 'number', cell: boundLabel },
   { head: msg('Samples'), kind: 'number', cell: (each) => each.n },
-  { head: msg('Remark'), cell: ({ note }) => note && <span className={pages.dim}>{note}</span> },
+  { head: msg('Remark'), cell: ({ note }) => note && <span className={pages.dim}>{noteLabel(note)}</span> },
 ];
 
 /**

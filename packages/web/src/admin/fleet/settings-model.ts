@@ -165,8 +165,11 @@ const NAMES: Record<string, string> = {
   cuda_device: msg('CUDA device'),
 };
 
-/** A setting's readable name; its key if this page does not know the setting. */
-export function nameOfSetting({ key }: ConfigSetting): string {
-  const name = NAMES[key];
-  return name === undefined ? key : t(name);
+/** The readable name of a host's setting; undefined: this page does not know the setting. */
+export function settingName(key: string): string | undefined {
+  const name = Object.hasOwn(NAMES, key) ? NAMES[key] : undefined;
+  return name === undefined ? undefined : t(name);
 }
+
+/** A setting's readable name; its key if this page does not know the setting. */
+export const nameOfSetting = ({ key }: ConfigSetting): string => settingName(key) ?? key;

@@ -204,7 +204,7 @@ describe('why it was bad', () => {
         '60',
         '',
       ],
-      ['Page hidden, at any time', 'Does not hold', 'For comparison', 'yes', 'no', '300', ''],
+      ['Page shown the whole time', 'Does not hold', 'For comparison', 'no', 'yes', '300', ''],
     ]);
   });
 

@@ -28,6 +28,7 @@ import { AbsentRecord } from '../frame/record-page.tsx';
 import { Whole } from '../frame/whole.tsx';
 import { SessionRecordings } from './session-recordings.tsx';
 import { SessionStory } from './session-story.tsx';
+import { stateDetailLabel } from './state-details.ts';
 import { type Stoppable, StopSession } from './stop-session.tsx';
 
 /** Refresh interval of a live session. So each launch step is shown within 3 s. */
@@ -188,7 +189,7 @@ function SessionFacts({ session }: { session: Session }) {
     [t('App'), session.app_launch_state?.replaceAll('_', ' ')],
     [t('Failure'), session.failure_code],
     [t('End reason'), session.end_reason],
-    [t('Step'), session.state_detail],
+    [t('Step'), session.state_detail === null ? null : stateDetailLabel(session.state_detail)],
   ];
   return (
     <div className={pages.sheet}>

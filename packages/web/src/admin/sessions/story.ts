@@ -7,6 +7,7 @@ import { durationLabel } from '../../i18n/duration-labels.ts';
 import { decimalLabel } from '../../i18n/number-labels.ts';
 import { msg, plural, t } from '../../i18n/translate.ts';
 import { healthLabel } from './health-labels.ts';
+import { stateDetailLabel } from './state-details.ts';
 
 /** A sentence about a session, and the action that an administrator can take; remedy null: no action is needed. */
 export interface Story {
@@ -232,7 +233,7 @@ export function storySteps(session: Told, firstPictureMs: number | undefined, no
       note: t('after {time}', { time: secondsLabel(firstPictureMs) }),
       state: 'done',
     });
-  const detail = session.state_detail === null ? '' : capital(session.state_detail);
+  const detail = session.state_detail === null ? '' : stateDetailLabel(session.state_detail);
   if (!isTerminal(session.state)) {
     const running = session.state === 'running' && startedMs !== null;
     const label = {
@@ -248,7 +249,7 @@ export function storySteps(session: Told, firstPictureMs: number | undefined, no
       atMs: null,
       note: running
         ? t('for {time}', { time: durationLabel(Math.max(0, nowMs - startedMs)) })
-        : detail || t('for {time}', { time: durationLabel(Math.max(0, nowMs - createdMs)) }),
+        : capital(detail) || t('for {time}', { time: durationLabel(Math.max(0, nowMs - createdMs)) }),
       state: 'current',
     });
     return steps;
@@ -260,7 +261,7 @@ export function storySteps(session: Told, firstPictureMs: number | undefined, no
     key: 'ended',
     label: failed ? t('Failed') : t('Ended'),
     atMs: endedMs,
-    note: [failed && detail !== '' ? t('at “{step}”', { step: detail.toLowerCase() }) : '', lasted]
+    note: [failed && detail !== '' ? t('at “{step}”', { step: detail }) : '', lasted]
       .filter(Boolean)
       .join(', '),
     state: failed ? 'failed' : 'done',

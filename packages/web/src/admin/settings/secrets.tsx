@@ -18,6 +18,7 @@ import { adminKeys } from '../frame/admin-query-keys.ts';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { Section } from '../frame/page-head.tsx';
 import { MasterKey } from './master-key.tsx';
+import { secretText } from './secret-texts.ts';
 
 /** Keys of other services; they can be written but not read. */
 export function Secrets() {
@@ -32,7 +33,10 @@ export function Secrets() {
     mutationFn: (secret: SecretStatus) => call('secrets.clear', { params: { name: secret.name } }),
     onSuccess: (_answer, secret) => {
       setClearing(null);
-      notifications.show({ message: t('{name} was removed', { name: secret.label }), autoClose: 4000 });
+      notifications.show({
+        message: t('{name} was removed', { name: secretText(secret.label) }),
+        autoClose: 4000,
+      });
       return queryClient.invalidateQueries({ queryKey: adminKeys.secrets });
     },
   });
@@ -47,9 +51,9 @@ export function Secrets() {
           <div key={secret.name} className={styles.sheet}>
             <div className={styles.sectionHead}>
               <div className={styles.pickName}>
-                <strong>{secret.label}</strong>
+                <strong>{secretText(secret.label)}</strong>
                 <span className={styles.dim}>
-                  {secret.description}{' '}
+                  {secretText(secret.description)}{' '}
                   <a href={secret.docs_url} target="_blank" rel="noreferrer">
                     {t('Where to get it')}
                   </a>
@@ -74,14 +78,16 @@ export function Secrets() {
                   t("Taken from {variable} of the server's environment.", { variable: secret.env_var })}
               </span>
             </div>
-            {secret.problem !== undefined && <p className={styles.dim}>{secret.problem}</p>}
+            {secret.problem !== undefined && <p className={styles.dim}>{secretText(secret.problem)}</p>}
           </div>
         ))}
       </div>
       <SetSecret secret={setting} onClose={() => setSetting(null)} />
       <ConfirmDialog
         opened={clearing !== null}
-        title={t('Remove the {name}?', { name: clearing?.label ?? t('secret') })}
+        title={t('Remove the {name}?', {
+          name: clearing === null ? t('secret') : secretText(clearing.label),
+        })}
         action={t('Remove 1 secret')}
         pending={clear.isPending}
         error={clear.error}
@@ -125,7 +131,8 @@ function SetSecret({ secret, onClose }: { secret: SecretStatus | null; onClose: 
       call('secrets.set', { params: { name }, body: { value } }),
     onSuccess: async () => {
       notifications.show({
-        message: secret === null ? t('It was stored') : t('{name} was stored', { name: secret.label }),
+        message:
+          secret === null ? t('It was stored') : t('{name} was stored', { name: secretText(secret.label) }),
         autoClose: 4000,
       });
       close();
@@ -134,7 +141,7 @@ function SetSecret({ secret, onClose }: { secret: SecretStatus | null; onClose: 
   });
   const refusal = useRefusal(form, save.error);
   return (
-    <Dialog opened={secret !== null} title={secret?.label ?? ''} onClose={close}>
+    <Dialog opened={secret !== null} title={secret === null ? '' : secretText(secret.label)} onClose={close}>
       <form
         className={styles.form}
         onSubmit={form.onSubmit(({ value }) => {

@@ -15,6 +15,7 @@ import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { PageHead } from '../frame/page-head.tsx';
+import { accessSentence } from '../setup/access-findings.ts';
 import { originProblem } from './origin-problem.ts';
 import { Secrets } from './secrets.tsx';
 import { UpkeepFields, upkeepBody, upkeepRules, upkeepValues } from './upkeep-fields.tsx';
@@ -160,7 +161,7 @@ function Form({ settings }: { settings: InstanceSettings }) {
           </p>
         )}
         {access.data?.request.advice !== undefined && (
-          <p className={styles.note}>{access.data.request.advice}</p>
+          <p className={styles.note}>{accessSentence(access.data.request.advice)}</p>
         )}
         {suggested !== undefined && (
           <p className={styles.note}>

@@ -1,8 +1,19 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { accessCheck } from '../../../test/fixtures.ts';
-import { findingsOf } from './access-findings.ts';
+import { ACCESS_SENTENCES, findingsOf } from './access-findings.ts';
 
 describe('the access step', () => {
+  test('knows the sentences of the server', () => {
+    const file = path.resolve(
+      import.meta.dirname,
+      '../../../../../control-plane/src/accounts/setup/access-check.ts',
+    );
+    const said = readFileSync(file, 'utf8').replace(/\$\{[^{}]*\}/g, '{}');
+    for (const sentence of ACCESS_SENTENCES) expect(said).toContain(sentence.replace(/\{\w+\}/g, '{}'));
+  });
+
   test('accepts a secure address and points at the certificate', () => {
     expect(findingsOf(accessCheck).map(({ key, good }) => [key, good])).toEqual([
       ['secure', true],
