@@ -86,9 +86,8 @@ export const useCertification = (id: string) =>
   });
 
 /** Measured load that a host's encoders can sustain, and the number of concurrent sessions. */
-export function HostCertification({ host }: { host: Pick<Host, 'id' | 'node_name'> }) {
+export function HostCertification({ host }: { host: Pick<Host, 'id' | 'node_name' | 'status'> }) {
   const found = useCertification(host.id);
-  const email = useUser()?.email ?? 'EMAIL';
   if (found.isError)
     return (
       <Section title={t('Certification')}>
@@ -99,17 +98,11 @@ export function HostCertification({ host }: { host: Pick<Host, 'id' | 'node_name
   return (
     <Section title={t('Certification')} busy={found.isPending}>
       {found.data !== undefined && rows.length === 0 && curves.length === 0 && (
-        <>
-          <EmptyState icon={IconGauge} title={t('Not measured yet')}>
-            {t(
-              'Run this command in the folder of Footlight on the machine of the control plane, while nothing else runs on this host. Launches then avoid the qualities for which its encoder is too slow.',
-            )}
-          </EmptyState>
-          <CopyLine
-            value={`scripts/certify --host ${host.node_name} --email ${email}`}
-            label={t('command that measures the host')}
-          />
-        </>
+        <EmptyState icon={IconGauge} title={t('Not measured yet')}>
+          {t(
+            'After a measurement, launches avoid the qualities for which the encoder of this host is too slow.',
+          )}
+        </EmptyState>
       )}
       {rows.length > 0 && (
         <ListTable label={t('Verdicts')} columns={VERDICT_COLUMNS} rows={rows} rowKey={(row) => row.id} />
@@ -140,7 +133,28 @@ export function HostCertification({ host }: { host: Pick<Host, 'id' | 'node_name
           ))}
         </>
       )}
+      {found.data !== undefined && <HowToMeasure host={host} />}
     </Section>
+  );
+}
+
+/** The command that measures a host, also for another measurement; an offline host cannot be measured. */
+function HowToMeasure({ host }: { host: Pick<Host, 'node_name' | 'status'> }) {
+  const email = useUser()?.email ?? 'EMAIL';
+  if (host.status === 'offline')
+    return <p className={styles.dim}>{t('An offline host cannot be measured. Connect it first.')}</p>;
+  return (
+    <>
+      <p className={styles.dim}>
+        {t(
+          'To measure this host, run this command in the folder of Footlight on the machine of the control plane, while nothing else runs on the host:',
+        )}
+      </p>
+      <CopyLine
+        value={`scripts/certify --host ${host.node_name} --email ${email}`}
+        label={t('command that measures the host')}
+      />
+    </>
   );
 }
 

@@ -1,6 +1,7 @@
 import type { Gpu, Host } from '@footlight/protocol/rest';
 import { IconChecklist, IconCpu } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { call } from '../../api/client.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
@@ -15,6 +16,8 @@ import { PageHead, Section } from '../frame/page-head.tsx';
 import { megabytesLabel } from '../frame/quantity-labels.ts';
 import { Remedies } from '../frame/remedies.tsx';
 import { Whole } from '../frame/whole.tsx';
+import { FindingList } from '../overview/finding-list.tsx';
+import { offlineFinding } from '../overview/findings.ts';
 import { SessionTable } from '../sessions/session-table.tsx';
 import { HostActions } from './host-actions.tsx';
 import { HostCertification, useCertification } from './host-certification.tsx';
@@ -23,6 +26,7 @@ import { HostSettingsSection } from './host-settings.tsx';
 import { LiveSessionLimit } from './live-session-limit.tsx';
 import { HostLoadSection } from './load/host-load.tsx';
 import { useHostLoad } from './load/use-host-load.ts';
+import { checkName, checkSentence } from './readiness-labels.ts';
 import { CheckChip, HostChip } from './states.tsx';
 import { useLiveSessions } from './use-fleet.ts';
 
@@ -98,16 +102,13 @@ export function HostPage({ id }: { id: string }) {
         lead={
           <span className={styles.chipLine}>
             <HostChip host={host.data} />
-            <span>
-              {rich('last heartbeat {time}', {
-                time: <RelativeTime key="time" at={host.data.last_heartbeat_at} />,
-              })}
-            </span>
+            <span>{contactLabel(host.data)}</span>
           </span>
         }
         actions={<HostActions host={host.data} sessions={here ?? []} />}
         back={back}
       />
+      {host.data.status === 'offline' && <FindingList findings={[offlineFinding(host.data)]} />}
       {parts.some((query) => query.isPending) ? (
         <Skeleton height={640} radius={14} />
       ) : (
@@ -150,6 +151,16 @@ export function HostPage({ id }: { id: string }) {
   );
 }
 
+/** When the host was last heard of. A host that has just connected has sent no heartbeat yet. */
+function contactLabel({ status, last_heartbeat_at, last_registered_at }: Host): ReactNode {
+  const connected = status === 'offline' ? msg('last connected {time}') : msg('connected {time}');
+  const label = last_heartbeat_at === null ? connected : msg('last heartbeat {time}');
+  const at = last_heartbeat_at ?? last_registered_at;
+  return at === null
+    ? t('has not connected yet')
+    : rich(label, { time: <RelativeTime key="time" at={at} /> });
+}
+
 function Readiness({ host }: { host: Host }) {
   const checks = host.readiness;
   const rank = (status: string) =>
@@ -176,8 +187,11 @@ function Readiness({ host }: { host: Host }) {
                 </span>
                 <div className={styles.findingText}>
                   <p className={styles.findingTitle}>{checkName(check.id)}</p>
-                  <p>{check.summary}</p>
-                  <Remedies lines={check.remediation} label={t('remedy for {check}', { check: check.id })} />
+                  <p>{checkSentence(check.summary)}</p>
+                  <Remedies
+                    lines={check.remediation.map(checkSentence)}
+                    label={t('remedy for {check}', { check: checkName(check.id) })}
+                  />
                 </div>
               </li>
             ))}
@@ -192,16 +206,6 @@ function Readiness({ host }: { host: Host }) {
       )}
     </Section>
   );
-}
-
-const SPELLINGS: Record<string, string> = { gpu: 'GPU', mdns: 'mDNS', gstreamer: 'GStreamer' };
-
-/** "media_reachability" as a heading. */
-function checkName(id: string): string {
-  const label = id
-    .replaceAll('_', ' ')
-    .replace(/\b(gpu|mdns|gstreamer)\b/g, (word) => SPELLINGS[word] ?? word);
-  return label.startsWith('mDNS') ? label : label.charAt(0).toUpperCase() + label.slice(1);
 }
 
 function Machine({ host }: { host: Host }) {

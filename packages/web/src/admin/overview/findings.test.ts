@@ -10,6 +10,7 @@ describe('findings', () => {
       `${hosts[2]?.id}:offline`,
     ]);
     expect(findings[0]?.remediation).toHaveLength(1);
+    expect(findings[1]?.remediation).toContain('systemctl status footlight-agent');
     expect(findingsHeadline(findings)).toBe('2 things to fix');
   });
 

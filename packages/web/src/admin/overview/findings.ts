@@ -1,6 +1,7 @@
 import { ADVISORY_CHECKS } from '@footlight/protocol/readiness';
 import type { Host } from '@footlight/protocol/rest';
 import { plural, t } from '../../i18n/translate.ts';
+import { checkName, checkSentence } from '../fleet/readiness-labels.ts';
 
 /** A fault of the fleet that an administrator has to repair. */
 export interface Finding {
@@ -24,13 +25,7 @@ export function findingsOf(hosts: readonly Host[], full: boolean): Finding[] {
   for (const host of hosts) {
     const about = { hostId: host.id, remediation: [] as readonly string[] };
     if (host.status === 'offline') {
-      found.push({
-        ...about,
-        key: `${host.id}:offline`,
-        tone: 'warning',
-        title: t('{host} is offline', { host: host.node_name }),
-        text: t('Its agent is not connected. Sessions on it continue while the service waits for it.'),
-      });
+      found.push({ ...offlineFinding(host), hostId: host.id });
       // The last report of an offline host may be outdated, so its checks are skipped.
       continue;
     }
@@ -49,9 +44,9 @@ export function findingsOf(hosts: readonly Host[], full: boolean): Finding[] {
         ...about,
         key: `${host.id}:${check.id}`,
         tone: ADVISORY_CHECKS.has(check.id) ? 'warning' : 'danger',
-        title: `${host.node_name}: ${check.id.replaceAll('_', ' ')}`,
-        text: check.summary,
-        remediation: check.remediation,
+        title: `${host.node_name}: ${checkName(check.id)}`,
+        text: checkSentence(check.summary),
+        remediation: check.remediation.map(checkSentence),
       });
     }
   }
@@ -66,6 +61,22 @@ export function findingsOf(hosts: readonly Host[], full: boolean): Finding[] {
     });
   }
   return worstFirst(found);
+}
+
+/** An offline host, with what to check on it. Source: docs/troubleshooting.md, "A host is offline or not ready". */
+export function offlineFinding(host: Pick<Host, 'id' | 'node_name'>): Finding {
+  return {
+    key: `${host.id}:offline`,
+    tone: 'warning',
+    title: t('{host} is offline', { host: host.node_name }),
+    text: t('Its agent is not connected. Sessions on it continue while the service waits for it.'),
+    remediation: [
+      t('Check that the machine runs, and that it reaches the address of this service. On the host:'),
+      'systemctl status footlight-agent',
+      t('The log of the agent says why it does not connect; docs/troubleshooting.md explains its messages.'),
+    ],
+    hostId: null,
+  };
 }
 
 const ORDER = { danger: 0, warning: 1, info: 2 };

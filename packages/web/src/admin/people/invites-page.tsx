@@ -123,6 +123,14 @@ export function InvitesPage() {
     },
   });
   const invites = list.data?.invites;
+  // Without a valid invite, the page says whether invites were made at all.
+  const isEmpty = invites?.length === 0;
+  const all = useQuery({
+    queryKey: adminKeys.inviteList('all'),
+    queryFn: ({ signal }) => call('invites.list', { query: { state: 'all' }, signal }),
+    enabled: isEmpty && state === 'pending',
+  });
+  const hadInvites = state === 'pending' && all.data?.invites.length !== 0;
   const make = (
     <Button variant="filled" leftSection={<IconMailPlus size={18} />} onClick={() => setMaking(true)}>
       {t('Make an invite')}
@@ -141,10 +149,10 @@ export function InvitesPage() {
         />
       </div>
       {list.isError && <Problem error={list.error} retry={() => void list.refetch()} />}
-      {invites?.length === 0 ? (
+      {isEmpty ? (
         <EmptyState
           icon={IconMailPlus}
-          title={state === 'pending' ? t('No invite is still valid') : t('No invites yet')}
+          title={hadInvites ? t('No invite is still valid') : t('No invites yet')}
         >
           {t(
             'An invite lets a number of people register, with the role that you choose. Its code is shown once.',

@@ -47,7 +47,7 @@ export function HostLoadSection({ host }: { host: Host }) {
       ) : samples.length === 0 ? (
         <EmptyState
           icon={IconActivity}
-          title={host.status === 'offline' ? t('The host is away') : t('No report yet')}
+          title={host.status === 'offline' ? t('The host is offline') : t('No report yet')}
         >
           {t('Its agent reports the load of the machine every five seconds.')}
         </EmptyState>

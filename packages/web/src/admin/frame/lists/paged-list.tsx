@@ -25,12 +25,13 @@ interface Page<Item, Cursor> {
  * A paged list of the API. After a change of the filter, the current items stay until the new first page is loaded.
  * @param load fetches the page at the cursor; undefined: the first page
  * @param options.refetchMs refresh interval of all loaded pages; missing: no refresh
+ * @param options.enabled false: nothing is loaded
  * @returns the query, the items of all loaded pages, and the number of items that the first page's answer has
  */
 export function usePages<Item, Cursor extends string | number>(
   key: QueryKey,
   load: (cursor: Cursor | undefined, signal: AbortSignal) => Promise<Page<Item, Cursor>>,
-  options: { refetchMs?: number } = {},
+  options: { refetchMs?: number; enabled?: boolean } = {},
 ) {
   const query = useInfiniteQuery({
     queryKey: key,
@@ -39,6 +40,7 @@ export function usePages<Item, Cursor extends string | number>(
     getNextPageParam: (page) => page.next_cursor,
     placeholderData: keepPreviousData,
     refetchInterval: options.refetchMs ?? false,
+    enabled: options.enabled ?? true,
   });
   const pages = query.data?.pages;
   return { query, items: pages?.flatMap((page) => page.items), total: pages?.[0]?.total };
