@@ -1,4 +1,4 @@
-import type { Job, JobTarget } from '@footlight/protocol/rest';
+import type { Job, JobRun, JobTarget } from '@footlight/protocol/rest';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -16,7 +16,7 @@ import { PageHead, Section } from '../frame/page-head.tsx';
 import { AbsentRecord } from '../frame/record-page.tsx';
 import { JobForm } from './job-form.tsx';
 import { runState, scheduleLabel, standingOf } from './job-labels.ts';
-import { JobRuns } from './job-runs.tsx';
+import { JobRuns, useWaitingRuns } from './job-runs.tsx';
 import { translatedJob } from './job-texts.ts';
 import { placeLabel } from './jobs-page.tsx';
 import { NextRun } from './next-run.tsx';
@@ -28,7 +28,11 @@ const back = () => ({ to: '/admin/jobs', label: t('Jobs') }) as const;
  * measured.
  */
 const REFRESH_MS = 2_000;
-const targetColumns = (job: Job, run: ReturnType<typeof useRunJob>): readonly Column<JobTarget>[] => [
+const targetColumns = (
+  job: Job,
+  run: ReturnType<typeof useRunJob>,
+  waiting: readonly JobRun[],
+): readonly Column<JobTarget>[] => [
   {
     head: msg('Host'),
     kind: 'name',
@@ -43,7 +47,11 @@ const targetColumns = (job: Job, run: ReturnType<typeof useRunJob>): readonly Co
     cell: (target) => {
       const state = target.running ? 'running' : target.last_run?.state;
       const [tone, label] =
-        state === undefined ? (['neutral', t('Has not run yet')] as const) : runState(state);
+        !target.running && waiting.some(({ host_id }) => host_id === target.host_id)
+          ? (['info', t('Requested, waits for the host')] as const)
+          : state === undefined
+            ? (['neutral', t('Has not run yet')] as const)
+            : runState(state);
       return <StateChip tone={tone}>{label}</StateChip>;
     },
   },
@@ -58,7 +66,7 @@ const targetColumns = (job: Job, run: ReturnType<typeof useRunJob>): readonly Co
         variant="subtle"
         aria-label={t('Run {job} on {host} now', { job: job.name, host: target.node_name })}
         disabled={!job.enabled || target.running || run.isPending}
-        onClick={() => run.mutate({ id: job.id, name: job.name, hostIds: [target.host_id] })}
+        onClick={() => run.mutate({ id: job.id, name: job.name, hosts: [target] })}
       >
         {t('Run now')}
       </Button>
@@ -85,7 +93,10 @@ function LoadedJob(props: { job: Job; search: JobSearch; onSearch: (search: JobS
   const { job, search, onSearch } = props;
   const run = useRunJob();
   const standing = standingOf(job);
-  const hostIds = job.targets?.map((target) => target.host_id) ?? [];
+  const hosts = job.targets ?? [];
+  // The record of a job does not contain requested runs; its history does.
+  const waiting = useWaitingRuns(job);
+  const isWaiting = waiting.length > 0 && !standing.running;
   return (
     <>
       <PageHead
@@ -98,11 +109,11 @@ function LoadedJob(props: { job: Job; search: JobSearch; onSearch: (search: JobS
               variant="filled"
               disabled={!job.enabled || standing.running || job.targets?.length === 0}
               loading={run.isPending}
-              onClick={() => run.mutate({ id: job.id, name: job.name, hostIds })}
+              onClick={() => run.mutate({ id: job.id, name: job.name, hosts })}
             >
               {job.targets === undefined
                 ? t('Run now')
-                : plural(hostIds.length, 'Run now on {n} host', 'Run now on {n} hosts')}
+                : plural(hosts.length, 'Run now on {n} host', 'Run now on {n} hosts')}
             </Button>
           )
         }
@@ -112,7 +123,13 @@ function LoadedJob(props: { job: Job; search: JobSearch; onSearch: (search: JobS
         <dl className={styles.facts}>
           <dt>{t('State')}</dt>
           <dd>
-            <StateChip tone={standing.tone}>{standing.label}</StateChip>
+            {isWaiting ? (
+              <StateChip tone="info">
+                {job.targets === undefined ? t('Requested, starts soon') : t('Requested, waits for a host')}
+              </StateChip>
+            ) : (
+              <StateChip tone={standing.tone}>{standing.label}</StateChip>
+            )}
           </dd>
           <dt>{t('Schedule')}</dt>
           <dd>{scheduleLabel(job.schedule)}</dd>
@@ -140,7 +157,7 @@ function LoadedJob(props: { job: Job; search: JobSearch; onSearch: (search: JobS
           {job.targets.length > 0 && (
             <ListTable
               label={t('Hosts of the job')}
-              columns={targetColumns(job, run)}
+              columns={targetColumns(job, run, waiting)}
               rows={job.targets}
               rowKey={(target) => target.host_id}
             />
@@ -155,7 +172,7 @@ function LoadedJob(props: { job: Job; search: JobSearch; onSearch: (search: JobS
       {job.managed && (
         <JobRuns
           job={job}
-          live={standing.running}
+          live={standing.running || isWaiting}
           hostId={search.host}
           onHost={(host) => onSearch(host === '' ? {} : { host })}
         />

@@ -50,6 +50,24 @@ const COLUMNS: readonly Column<JobRun>[] = [
   { head: msg('Result'), kind: 'wrap', cell: resultLabel },
 ];
 
+const useRuns = (jobId: string, hostId: string | undefined, refetchMs: number, enabled = true) =>
+  usePages(
+    adminKeys.jobRuns(jobId, hostId),
+    (cursor: string | undefined, signal) =>
+      call('admin.jobs.runs', {
+        params: { job_id: jobId },
+        query: { limit: PAGE, cursor, host_id: hostId },
+        signal,
+      }),
+    { refetchMs, enabled },
+  );
+
+/** The newest runs that administrators requested and that have not started. A job that is only listed has no runs. */
+export function useWaitingRuns({ id, managed }: Pick<Job, 'id' | 'managed'>): readonly JobRun[] {
+  const { items = [] } = useRuns(id, undefined, CALM_MS, managed);
+  return items.filter(({ state, trigger }) => state === 'pending' && trigger === 'manual');
+}
+
 /**
  * Runs of a job, newest first.
  * @param props.live whether a run is in progress
@@ -62,16 +80,7 @@ export function JobRuns(props: {
   onHost: (id: string) => void;
 }) {
   const { job, hostId } = props;
-  const { query, items } = usePages(
-    adminKeys.jobRuns(job.id, hostId),
-    (cursor: string | undefined, signal) =>
-      call('admin.jobs.runs', {
-        params: { job_id: job.id },
-        query: { limit: PAGE, cursor, host_id: hostId },
-        signal,
-      }),
-    { refetchMs: props.live ? LIVE_MS : CALM_MS },
-  );
+  const { query, items } = useRuns(job.id, hostId, props.live ? LIVE_MS : CALM_MS);
   return (
     <Section
       title={t('History')}

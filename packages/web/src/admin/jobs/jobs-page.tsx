@@ -89,7 +89,7 @@ const columns = (run: ReturnType<typeof useRunJob>): readonly Column<Row>[] => [
           run.mutate({
             id: job.id,
             name: job.name,
-            hostIds: job.targets?.map((target) => target.host_id) ?? [],
+            hosts: job.targets ?? [],
           })
         }
       >

@@ -1,4 +1,6 @@
 // @vitest-environment happy-dom
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { cleanup, fireEvent, screen, waitFor, within } from '@testing-library/react';
 import { useState } from 'react';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -7,6 +9,7 @@ import { type Answers, type Asked, answerBy, refusal, showPage } from '../../../
 import { job, jobRuns, jobs } from '../../../test/upkeep-fixtures.ts';
 import { JobPage } from './job-page.tsx';
 import { JobsPage, type JobsSearch } from './jobs-page.tsx';
+import { ETA_NOTES, requestedLabel } from './run-job.ts';
 
 let writes: Asked[];
 let answers: Answers;
@@ -112,6 +115,27 @@ describe('the list of jobs', () => {
   });
 });
 
+describe('the message after a request', () => {
+  const hosts = ['gpu-01', 'gpu-02'].map((node_name) => ({ host_id: node_name, node_name }));
+  const name = 'Library scanner';
+  test.each([
+    [[], 'Library scanner was requested. The host claims due jobs about every 60 s.'],
+    [
+      hosts.slice(0, 1),
+      'Library scanner was requested on gpu-01. The host claims due jobs about every 60 s.',
+    ],
+    [hosts, 'Library scanner was requested on 2 hosts. Each host claims due jobs about every 60 s.'],
+  ])('names the hosts %j', (where, label) => {
+    expect(requestedLabel(ETA_NOTES[1], { name, hosts: where })).toBe(label);
+  });
+
+  test('knows the notes of the server', () => {
+    const file = path.resolve(import.meta.dirname, '../../../../../control-plane/src/jobs/job-admin.ts');
+    const source = readFileSync(file, 'utf8');
+    for (const note of ETA_NOTES) expect(source).toContain(note);
+  });
+});
+
 describe('the page of a job', () => {
   const show = (id: string) => showPage(<JobPage id={id} search={{}} onSearch={() => undefined} />);
 
@@ -128,8 +152,20 @@ describe('the page of a job', () => {
   test('runs a job of hosts on one of them, or on all', async () => {
     show('home.gc');
     fireEvent.click(await screen.findByRole('button', { name: /^Run Deletion of homes on .*1.* now$/ }));
-    await screen.findByText(/was requested\./);
+    await screen.findByText(
+      `Deletion of homes was requested on ${jobs[2]?.targets?.[0]?.node_name}. Starts within about 10 s.`,
+    );
     expect(writes).toMatchObject([{ body: { host_id: jobs[2]?.targets?.[0]?.host_id } }]);
+  });
+
+  test('says at once that a requested run waits for its host', async () => {
+    const target = jobs[2]?.targets?.[0];
+    answers['admin.jobs.runs'] = () => ({
+      items: [{ ...jobRuns[0], state: 'pending', trigger: 'manual', host_id: target?.host_id }],
+      next_cursor: null,
+    });
+    show('home.gc');
+    await screen.findByText('Requested, waits for the host');
   });
 
   test('sends only changed fields, and mentions an interval that the environment sets', async () => {
