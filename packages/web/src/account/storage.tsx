@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
+import { bytesLabel } from '../components/bytes-labels.ts';
 import { Problem } from '../components/problem.tsx';
 import { RelativeTime } from '../components/relative-time.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
-import { bytesLabel } from '../i18n/bytes-labels.ts';
 import { rich, t } from '../i18n/translate.ts';
 import styles from './account.module.css';
 

@@ -1,5 +1,5 @@
 import type { ActivityAction, ActivityEntry } from '@footlight/protocol/rest';
-import { bytesLabel } from '../../i18n/bytes-labels.ts';
+import { bytesLabel } from '../../components/bytes-labels.ts';
 import { localeTag, msg, plural, t } from '../../i18n/translate.ts';
 import { kindLabel } from '../diagnosis/captures/capture-content.ts';
 import { toldText } from '../frame/told-text.ts';

@@ -1,8 +1,8 @@
 /** Events of a session for administrators. Pure. */
 import type { Trace } from '@footlight/protocol/rest';
 import type { AgentEventType, BrowserEventType } from '@footlight/protocol/telemetry';
+import { bytesLabel } from '../../components/bytes-labels.ts';
 import type { Tone } from '../../components/state-chip.tsx';
-import { bytesLabel } from '../../i18n/bytes-labels.ts';
 import { msg, t } from '../../i18n/translate.ts';
 import { toldText } from '../frame/told-text.ts';
 

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { adminSession, preset } from '../../../test/fixtures.ts';
 import { type Answers, type Asked, answerBy, refusal, showPage } from '../../../test/show-page.tsx';
 import { image, imageCatalog, onHost } from '../../../test/upkeep-fixtures.ts';
-import { bytesLabel } from '../../i18n/bytes-labels.ts';
+import { bytesLabel } from '../../components/bytes-labels.ts';
 import { imageState, presenceLabel } from './image-labels.ts';
 import { ImagePage } from './image-page.tsx';
 import { ImagesPage } from './images-page.tsx';

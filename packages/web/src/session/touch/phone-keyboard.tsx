@@ -31,16 +31,20 @@ const HELD_KEYS = [
   [msg('Ctrl'), 'ControlLeft'],
   ['Alt', 'AltLeft'],
 ] as const;
-/** Keys that the toolbar shows instead of KEYS while Fn is on: label and code. */
-const FUNCTION_KEYS: readonly (readonly [label: string, code: string])[] = [
-  ...Array.from({ length: 12 }, (_, n) => [`F${n + 1}`, `F${n + 1}`] as const),
-  [msg('Home'), 'Home'],
-  [msg('End'), 'End'],
-  [msg('PgUp'), 'PageUp'],
-  [msg('PgDn'), 'PageDown'],
-  [msg('Ins'), 'Insert'],
-  [msg('Del'), 'Delete'],
-];
+/** Keys that the toolbar shows instead of KEYS while Fn is on: the function keys, then these. */
+const EDIT_KEYS = ['Home', 'End', 'PageUp', 'PageDown', 'Insert', 'Delete'];
+/** Labels of EDIT_KEYS, as one text: "End" alone is also a button that ends an app. */
+const EDIT_LABELS = msg('Home, End, PgUp, PgDn, Ins, Del');
+
+/** Label and code of each key that Fn shows. */
+function functionKeys(): (readonly [label: string, code: string])[] {
+  const labels = t(EDIT_LABELS).split(', ');
+  return [
+    ...Array.from({ length: 12 }, (_, n) => [`F${n + 1}`, `F${n + 1}`] as const),
+    ...EDIT_KEYS.map((code, at) => [labels[at] ?? code, code] as const),
+  ];
+}
+
 /** Keys of a hardware keyboard that type no text. */
 const OTHER_KEYS = /^(Arrow|Home$|End$|Page|Delete$|Insert$|Escape$|Tab$|F\d+$)/;
 
@@ -223,9 +227,9 @@ export function PhoneKeyboard(props: {
             Fn
           </button>
           {fn
-            ? FUNCTION_KEYS.map(([label, code]) => (
+            ? functionKeys().map(([label, code]) => (
                 <button key={code} type="button" onClick={() => pressKey(code)}>
-                  {t(label)}
+                  {label}
                 </button>
               ))
             : KEYS.map(([label, code, name]) => (

@@ -1,5 +1,5 @@
 import type { DeletionEffect } from '@footlight/protocol/rest';
-import { bytesLabel } from '../../../i18n/bytes-labels.ts';
+import { bytesLabel } from '../../../components/bytes-labels.ts';
 import { plural, t } from '../../../i18n/translate.ts';
 
 /** The effect of a removed grant on people, as text. Pure. */

@@ -1,5 +1,5 @@
-import { decimalLabel } from './number-labels.ts';
-import { plural } from './translate.ts';
+import { decimalLabel } from '../i18n/number-labels.ts';
+import { plural } from '../i18n/translate.ts';
 
 const UNITS = ['', 'kB', 'MB', 'GB', 'TB'] as const;
 
