@@ -1,10 +1,11 @@
 import { type Kysely, type Migration, type MigrationResultSet, Migrator, sql } from 'kysely';
 import type { Dialect } from './database.ts';
 import { firstMigration } from './migrations/0001-first.ts';
+import { sessionOrder } from './migrations/0002-session-order.ts';
 import type { Schema } from './schema.ts';
 import type { SchemaStep } from './schema-step.ts';
 
-const STEPS: readonly SchemaStep[] = [firstMigration];
+const STEPS: readonly SchemaStep[] = [firstMigration, sessionOrder];
 
 /** Names of the migration steps, in the order in which they run. */
 export const STEP_NAMES: readonly string[] = STEPS.map(({ name }) => name).sort();

@@ -59,20 +59,10 @@ export async function createSessions(db: Kysely<Schema>): Promise<void> {
   await db.schema
     .createIndex('sessions_user')
     .on('sessions')
-    .columns(['user_id', 'created_at', 'id', 'state'])
+    .columns(['user_id', 'created_at', 'id'])
     .execute();
-  // These two have the time and the id, and the index of users has the state, so that the administrators' list sorts
-  // sessions by user, app or host without reading their rows.
-  await db.schema
-    .createIndex('sessions_app')
-    .on('sessions')
-    .columns(['app_id', 'state', 'created_at', 'id'])
-    .execute();
-  await db.schema
-    .createIndex('sessions_host')
-    .on('sessions')
-    .columns(['host_id', 'state', 'created_at', 'id'])
-    .execute();
+  await db.schema.createIndex('sessions_app').on('sessions').columns(['app_id', 'state']).execute();
+  await db.schema.createIndex('sessions_host').on('sessions').columns(['host_id', 'state']).execute();
   // Partial indexes, because nearly all sessions have ended, and queries about live sessions must not scan them.
   await db.schema
     .createIndex('sessions_live_gpu')
@@ -104,13 +94,6 @@ export async function createSessions(db: Kysely<Schema>): Promise<void> {
     .on('sessions')
     .column('user_id')
     .where(sql.ref('state'), 'in', ['pending', 'assigned', 'starting', 'running', 'stopping'])
-    .execute();
-  // Partial index for the administrators' list of failed sessions: few sessions failed.
-  await db.schema
-    .createIndex('sessions_failed')
-    .on('sessions')
-    .columns(['created_at', 'id'])
-    .where(sql.ref('state'), '=', 'failed')
     .execute();
   // Partial index for the deletion of an app: few sessions have a pending swap.
   await db.schema
