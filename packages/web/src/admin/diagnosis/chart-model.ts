@@ -1,5 +1,6 @@
 /** Series of a session as lines of charts on one time axis. Pure. */
 import { msg } from '../../i18n/translate.ts';
+import type { ChartLine } from '../frame/chart/chart-lines.ts';
 
 /** Milliseconds since 1970; both ends are included. */
 export interface Span {
@@ -20,10 +21,9 @@ export interface Line {
   counts?: true;
   /** Points are not joined by lines. */
   dots?: true;
-  /** Longest distance between two points that the line joins, ms; missing: depends on the series. */
-  gapMs?: number;
 }
-export interface Chart {
+/** A chart: what is measured, and its lines. */
+export interface SeriesChart {
   label: string;
   unit: string;
   lines: readonly Line[];
@@ -34,7 +34,7 @@ export interface Chart {
 }
 
 /** The charts, in the order of the stream from the host to the person. */
-export const CHARTS: readonly Chart[] = [
+export const CHARTS: readonly SeriesChart[] = [
   {
     label: msg('Frames'),
     unit: 'fps',
@@ -70,7 +70,7 @@ export const CHARTS: readonly Chart[] = [
   },
   {
     label: msg('Lost packets'),
-    unit: msg('a second'),
+    unit: '/s',
     digits: 0,
     lines: [{ name: 'transport.packets_lost', label: msg('network'), counts: true }],
   },
@@ -100,13 +100,12 @@ export const SERIES_NAMES: readonly string[] = [
 ];
 
 /** An agent reports every 5 s, a viewer every second; more than two missing samples are a gap. */
-const GAP_MS = { agent: 12_500, viewer: 3_500 } as const;
+export const GAP_MS = { agent: 12_500, viewer: 3_500 } as const;
 const KBIT = 1_000;
 
 /** Longest distance between two points that a line joins. */
-function gapOf({ name, dots, gapMs }: Line): number {
+function gapOf({ name, dots }: Line): number {
   if (dots) return 0;
-  if (gapMs !== undefined) return gapMs;
   return name.startsWith('client.') || (name.startsWith('transport.') && !name.includes('gcc'))
     ? GAP_MS.viewer
     : GAP_MS.agent;
@@ -126,45 +125,17 @@ export function pointsOf(line: Line, series: SeriesByName): readonly SeriesPoint
     : points;
 }
 
-const STEPS = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10];
-
-/** Upper end of an axis that starts at 0: the smallest round number that is at least as large as every value. */
-export function topOf(values: readonly number[]): number {
-  const most = Math.max(0, ...values.filter(Number.isFinite));
-  if (most === 0) return 1;
-  const power = 10 ** Math.floor(Math.log10(most));
-  const step = STEPS.find((each) => each * power >= most) ?? 10;
-  // Removes the rounding error of the product, for example 3 × 0.1.
-  return Number((step * power).toPrecision(2));
-}
-
 /** Position of an instant on the axis, 0 to 1. */
 export const placeOf = (ms: number, { from_ms, to_ms }: Span): number =>
   Math.min(1, Math.max(0, (ms - from_ms) / (to_ms - from_ms)));
 
-/**
- * SVG path of a line. A gap interrupts the line, and a single point is drawn as a dot by round line ends.
- * @param size of the drawing
- */
-export function pathOf(
-  line: Line,
-  points: readonly SeriesPoint[],
-  span: Span,
-  top: number,
-  size: { width: number; height: number },
-): string {
-  const gap = gapOf(line);
-  let path = '';
-  let before: SeriesPoint | undefined;
-  for (const point of points) {
-    const x = (placeOf(point.ts_unix_ms, span) * size.width).toFixed(1);
-    const y = (size.height - (Math.min(Math.max(0, point.v), top) / top) * size.height).toFixed(1);
-    const joined = before !== undefined && point.ts_unix_ms - before.ts_unix_ms <= gap;
-    path += joined ? `L${x} ${y}` : `M${x} ${y}h0`;
-    before = point;
-  }
-  return path;
-}
+/** The lines of a chart, as they are drawn. */
+export const drawnLines = ({ lines }: SeriesChart, series: SeriesByName): ChartLine[] =>
+  lines.map((line) => ({
+    points: pointsOf(line, series).map(({ ts_unix_ms, v }) => ({ x: ts_unix_ms, y: v })),
+    gap: gapOf(line),
+    ...(line.dots && { dots: true }),
+  }));
 
 /** The point at a moment, or the nearest point within the distance that a line may join. */
 export function valueAt(line: Line, points: readonly SeriesPoint[], ms: number): number | undefined {

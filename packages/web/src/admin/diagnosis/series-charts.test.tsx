@@ -29,7 +29,7 @@ test('events with the same time and type are drawn once each, also when the wind
     payload: {},
   });
   const { container, rerender } = render(charts([at(1), at(2), at(2), at(2), at(3)]));
-  const marks = () => container.querySelectorAll('path[data-tone]').length;
+  const marks = () => container.querySelectorAll('[data-tone]').length;
   expect(marks()).toBe(5);
   rerender(charts([at(2), at(2), at(2), at(3)]));
   expect(marks()).toBe(4);

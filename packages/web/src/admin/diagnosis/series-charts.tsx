@@ -1,36 +1,34 @@
 import type { SessionVerdict } from '@footlight/protocol/rest';
 import { IconChartLine } from '@tabler/icons-react';
-import type { PointerEvent } from 'react';
+import { type PointerEvent, useMemo } from 'react';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { decimalLabel } from '../../i18n/number-labels.ts';
 import { msg, rich, t } from '../../i18n/translate.ts';
+import { Chart, ChartKey } from '../frame/chart/chart.tsx';
+import { type ChartProps, PLOT_INSET } from '../frame/chart/plot-options.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { ListTable } from '../frame/lists/list-table.tsx';
 import {
   CHARTS,
-  type Chart,
+  drawnLines,
   HIDDEN_SERIES,
   type Line,
-  pathOf,
   placeOf,
   pointsOf,
   type SeriesByName,
+  type SeriesChart,
   type Span,
   tableOf,
-  topOf,
   trueSpans,
   valueAt,
 } from './chart-model.ts';
 import styles from './diagnosis.module.css';
 import { eventLabel, type TraceEvent, toneOf } from './event-labels.ts';
 import { keyed } from './event-list.tsx';
-import { timeLabel } from './time-labels.ts';
+import { axisTimeLabel, timeLabel } from './time-labels.ts';
 
-/** Units of the drawing. The drawing is stretched to its box, but its lines keep their width. */
-const SIZE = { width: 1_000, height: 64 };
 /** Rows of the table: each is a quarter of a minute in a window of five minutes. */
 const TABLE_ROWS = 20;
-const TICKS = 5;
 const SECOND_MS = 1_000;
 
 /**
@@ -46,6 +44,18 @@ export function SeriesCharts(props: {
   onCursor: (ms: number) => void;
 }) {
   const { window, series, events, falsifiers, cursorMs, onCursor } = props;
+  const hidden = useMemo(
+    () =>
+      trueSpans(series[HIDDEN_SERIES] ?? []).map(({ from_ms, to_ms }) => ({
+        from: from_ms - SECOND_MS,
+        to: to_ms,
+      })),
+    [series],
+  );
+  const marks = useMemo(
+    () => events.map((event) => ({ at: event.ts_unix_ms, tone: toneOf(event) })),
+    [events],
+  );
   const drawn = CHARTS.filter(({ lines }) => lines.some(({ name }) => (series[name]?.length ?? 0) > 0));
   if (drawn.length === 0) {
     return (
@@ -56,39 +66,47 @@ export function SeriesCharts(props: {
       </EmptyState>
     );
   }
+  const shared = {
+    from: window.from_ms,
+    to: window.to_ms,
+    bands: hidden,
+    marks,
+    cursor: cursorMs,
+    onCursor: (ms: number | undefined) => ms !== undefined && onCursor(ms),
+  };
+  const placeInPlot = (ms: number) => `${100 * placeOf(ms, window)}%`;
   const follow = (event: PointerEvent<HTMLElement>) => {
     const { left, width } = event.currentTarget.getBoundingClientRect();
     const share = Math.min(1, Math.max(0, (event.clientX - left) / width));
     onCursor(Math.round(window.from_ms + share * (window.to_ms - window.from_ms)));
   };
-  const hidden = trueSpans(series[HIDDEN_SERIES] ?? []);
   return (
     <div className={styles.charts}>
       <div className={styles.lane}>
         <span className={styles.laneName}>{t('Events')}</span>
-        <Plot onPointer={follow} window={window} cursorMs={cursorMs} hidden={hidden} low>
-          {keyed(events).map(({ key, event }) => (
-            <path
-              key={key}
-              className={styles.mark}
-              data-tone={toneOf(event)}
-              d={`M${placeOf(event.ts_unix_ms, window) * SIZE.width} 8V${SIZE.height - 8}`}
-            >
-              <title>{eventLabel(event)}</title>
-            </path>
-          ))}
-        </Plot>
+        <div style={PLOT_INSET} aria-hidden="true">
+          <div className={styles.events} onPointerMove={follow} onPointerDown={follow}>
+            {keyed(events).map(({ key, event }) => (
+              <span
+                key={key}
+                className={styles.mark}
+                data-tone={toneOf(event)}
+                style={{ left: placeInPlot(event.ts_unix_ms) }}
+                title={eventLabel(event)}
+              />
+            ))}
+            <span className={styles.cursorLine} style={{ left: placeInPlot(cursorMs) }} />
+          </div>
+        </div>
       </div>
-      {drawn.map((chart) => (
+      {drawn.map((measure, n) => (
         <OneChart
-          key={chart.label}
-          chart={chart}
-          window={window}
+          key={measure.label}
+          measure={measure}
           series={series}
-          hidden={hidden}
-          cursorMs={cursorMs}
-          bound={boundOf(chart, falsifiers)}
-          onPointer={follow}
+          shared={shared}
+          limit={boundOf(measure, falsifiers)}
+          isLast={n === drawn.length - 1}
         />
       ))}
       <div className={styles.axis}>
@@ -101,7 +119,7 @@ export function SeriesCharts(props: {
             ),
           })}
         </p>
-        <div className={styles.axisPlot}>
+        <div style={PLOT_INSET}>
           <input
             type="range"
             aria-label={t('Time in the window')}
@@ -112,12 +130,6 @@ export function SeriesCharts(props: {
             value={Math.min(window.to_ms, Math.max(window.from_ms, cursorMs))}
             onChange={(event) => onCursor(Number(event.currentTarget.value))}
           />
-          <div className={styles.ticks} aria-hidden="true">
-            {Array.from({ length: TICKS }, (_, n) => {
-              const ms = window.from_ms + (n * (window.to_ms - window.from_ms)) / (TICKS - 1);
-              return <span key={ms}>{timeLabel(ms)}</span>;
-            })}
-          </div>
         </div>
       </div>
       {hidden.length > 0 && <p className={styles.legend}>{t('Shaded: the page was hidden.')}</p>}
@@ -128,7 +140,7 @@ export function SeriesCharts(props: {
   );
 }
 
-function boundOf({ bound }: Chart, falsifiers: SessionVerdict['falsifiers']): number | undefined {
+function boundOf({ bound }: SeriesChart, falsifiers: SessionVerdict['falsifiers']): number | undefined {
   if (bound === undefined) return undefined;
   return falsifiers.find(
     // Threshold 0: the condition only shows the value and has no limit.
@@ -136,107 +148,54 @@ function boundOf({ bound }: Chart, falsifiers: SessionVerdict['falsifiers']): nu
   )?.threshold;
 }
 
+/** One chart with its values at the cursor. */
 function OneChart(props: {
-  chart: Chart;
-  window: Span;
+  measure: SeriesChart;
   series: SeriesByName;
-  hidden: readonly Span[];
-  cursorMs: number;
-  bound: number | undefined;
-  onPointer: (event: PointerEvent<HTMLElement>) => void;
+  shared: Pick<ChartProps, 'from' | 'to' | 'bands' | 'marks' | 'cursor' | 'onCursor'>;
+  limit: number | undefined;
+  /** The charts share one time axis, below the last chart. */
+  isLast: boolean;
 }) {
-  const { chart, window, series, bound, cursorMs } = props;
-  const lines = chart.lines.map((line) => ({ line, points: pointsOf(line, series) }));
-  const top = topOf([...lines.flatMap(({ points }) => points.map(({ v }) => v)), bound ?? 0]);
+  const { measure, series, shared, limit, isLast } = props;
+  const lines = useMemo(() => drawnLines(measure, series), [measure, series]);
   return (
     <figure className={styles.chart}>
       <figcaption>
-        <span className={styles.chartName}>{t(chart.label)}</span>
-        {lines.map(
-          ({ line, points }, n) =>
+        <span className={styles.chartName}>{t(measure.label)}</span>
+        {measure.lines.map((line, n) => {
+          const points = pointsOf(line, series);
+          return (
             points.length > 0 && (
               <span key={line.name} className={styles.value}>
-                <i className={styles.key} data-line={n} aria-hidden="true" />
+                <ChartKey line={n} />
                 <span className={styles.valueName}>{t(line.label)}</span>
-                <b>{valueLabel(valueAt(line, points, cursorMs), chart)}</b>
+                <b>{valueLabel(valueAt(line, points, shared.cursor ?? 0), measure)}</b>
               </span>
-            ),
-        )}
+            )
+          );
+        })}
       </figcaption>
-      <Plot
-        onPointer={props.onPointer}
-        window={window}
-        cursorMs={cursorMs}
-        hidden={props.hidden}
-        top={`${top} ${t(chart.unit)}`}
-      >
-        {bound !== undefined && (
-          <path
-            className={styles.bound}
-            d={`M0 ${SIZE.height - (bound / top) * SIZE.height}H${SIZE.width}`}
-          />
-        )}
-        {lines.map(({ line, points }, n) => (
-          <path
-            key={line.name}
-            className={styles.line}
-            data-line={n}
-            data-dots={line.dots ?? false}
-            d={pathOf(line, points, window, top, SIZE)}
-          />
-        ))}
-      </Plot>
+      <Chart
+        {...shared}
+        className={isLast ? styles.lastPlot : styles.plot}
+        lines={lines}
+        limit={limit}
+        axes={{
+          unit: measure.unit,
+          step: 10 ** -measure.digits,
+          ...(isLast && { x: axisTimeLabel }),
+        }}
+      />
     </figure>
   );
 }
 
-/** The drawing of one chart. Its values are also shown as text and in the table, for screen readers. */
-function Plot(props: {
-  window: Span;
-  cursorMs: number;
-  hidden: readonly Span[];
-  onPointer: (event: PointerEvent<HTMLElement>) => void;
-  top?: string;
-  low?: true;
-  children: React.ReactNode;
-}) {
-  const { window } = props;
-  return (
-    <div
-      className={styles.plot}
-      data-low={props.low ?? false}
-      onPointerMove={props.onPointer}
-      onPointerDown={props.onPointer}
-    >
-      <svg viewBox={`0 0 ${SIZE.width} ${SIZE.height}`} preserveAspectRatio="none" aria-hidden="true">
-        {props.hidden.map((span) => {
-          const from = placeOf(span.from_ms - SECOND_MS, window) * SIZE.width;
-          return (
-            <rect
-              key={span.from_ms}
-              className={styles.hidden}
-              x={from}
-              width={Math.max(1, placeOf(span.to_ms, window) * SIZE.width - from)}
-              height={SIZE.height}
-            />
-          );
-        })}
-        {props.children}
-        <path
-          className={styles.cursorLine}
-          d={`M${placeOf(props.cursorMs, window) * SIZE.width} 0V${SIZE.height}`}
-        />
-      </svg>
-      {props.top !== undefined && <span className={styles.top}>{props.top}</span>}
-    </div>
-  );
-}
-
-function ValueTable(props: { window: Span; series: SeriesByName; drawn: readonly Chart[] }) {
+function ValueTable(props: { window: Span; series: SeriesByName; drawn: readonly SeriesChart[] }) {
   const shown = props.drawn.flatMap((chart) =>
     chart.lines
       .filter(({ name }) => (props.series[name]?.length ?? 0) > 0)
-      .map((line): { chart: Chart; line: Line } => ({ chart, line })),
+      .map((line): { chart: SeriesChart; line: Line } => ({ chart, line })),
   );
   const rows = tableOf(
     shown.map(({ line }) => line),
@@ -262,5 +221,5 @@ function ValueTable(props: { window: Span; series: SeriesByName; drawn: readonly
   );
 }
 
-const valueLabel = (value: number | undefined, { digits, unit }: Chart): string =>
-  value === undefined ? '–' : `${decimalLabel(value, digits)} ${t(unit)}`;
+const valueLabel = (value: number | undefined, { digits, unit }: SeriesChart): string =>
+  value === undefined ? '–' : `${decimalLabel(value, digits)} ${unit}`;

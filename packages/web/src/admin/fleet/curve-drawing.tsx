@@ -1,5 +1,6 @@
 import type { Concurrency } from '@footlight/protocol/rest';
-import { CURVE_SIZE, placesOf } from './curve-places.ts';
+import { Chart } from '../frame/chart/chart.tsx';
+import { curveLines } from './curve-lines.ts';
 import styles from './fleet.module.css';
 
 /**
@@ -8,20 +9,14 @@ import styles from './fleet.module.css';
  * @param props.frameMs null: unknown
  */
 export function CurveDrawing({ curve, frameMs }: { curve: Concurrency; frameMs: number | null }) {
-  const { dots, limitY } = placesOf(curve, frameMs);
   return (
-    <svg
+    <Chart
       className={styles.drawing}
-      viewBox={`0 0 ${CURVE_SIZE.width} ${CURVE_SIZE.height}`}
-      aria-hidden="true"
-    >
-      {limitY !== null && (
-        <line className={styles.limit} x1="0" x2={CURVE_SIZE.width} y1={limitY} y2={limitY} />
-      )}
-      <polyline className={styles.line} points={dots.map(({ x, y }) => `${x},${y}`).join(' ')} />
-      {dots.map(({ x, y, passes }) => (
-        <circle key={x} className={styles.dot} data-passes={passes} cx={x} cy={y} r="4" />
-      ))}
-    </svg>
+      lines={curveLines(curve)}
+      from={0.5}
+      to={Math.max(...curve.curve.map(({ n }) => n)) + 0.5}
+      limit={frameMs ?? undefined}
+      axes={{ unit: 'ms', step: 0.1, x: String, xStep: 1 }}
+    />
   );
 }

@@ -166,13 +166,13 @@ function Curve({ curve, fps }: { curve: Concurrency; fps: number | null }) {
       <ol className={fleet.curveValues}>
         {curve.curve.map(({ n, encode_ms_p95 }) => (
           <li key={n} data-passes={n <= curve.sessions}>
-            {n}: {encode_ms_p95.toFixed(1)} ms
+            {n}: {decimalLabel(encode_ms_p95, 1)} ms
           </li>
         ))}
       </ol>
       {frameMs !== null && (
         <span className={fleet.curveNote}>
-          {t('The line is the time of a frame, {ms} ms.', { ms: frameMs.toFixed(1) })}
+          {t('The line is the time of a frame, {ms} ms.', { ms: decimalLabel(frameMs, 1) })}
         </span>
       )}
     </div>

@@ -4,15 +4,16 @@ import { useState } from 'react';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { Problem } from '../../../components/problem.tsx';
 import { Skeleton } from '../../../components/skeleton.tsx';
-import { msg, t } from '../../../i18n/translate.ts';
+import { msg, rich, t } from '../../../i18n/translate.ts';
 import { timeLabel } from '../../diagnosis/time-labels.ts';
+import { ChartKey } from '../../frame/chart/chart.tsx';
 import { Disclosure } from '../../frame/disclosure.tsx';
 import { type Column, ListTable } from '../../frame/lists/list-table.tsx';
 import { Section } from '../../frame/page-head.tsx';
 import { SegmentedChoice } from '../../frame/segmented-choice.tsx';
 import styles from './load.module.css';
 import { ChartNow, LoadDrawing } from './load-drawing.tsx';
-import { type LoadChart, type LoadWindow, loadCharts, samplesIn, spanOf } from './load-model.ts';
+import { type LoadChart, type LoadWindow, loadCharts, sampleAt, samplesIn, spanOf } from './load-model.ts';
 import { useHostLoad } from './use-host-load.ts';
 
 const WINDOWS = [
@@ -24,10 +25,14 @@ const WINDOWS = [
 export function HostLoadSection({ host }: { host: Host }) {
   const load = useHostLoad(host.id);
   const [shown, setShown] = useState<LoadWindow>('minutes');
+  const [cursor, setCursor] = useState<number>();
   const kept = load.data?.samples ?? [];
   const span = spanOf(kept, shown);
   const samples = samplesIn(kept, span);
-  const charts = loadCharts(samples, host.mem_mb, host.capacity?.slots_total ?? 0);
+  const chartsOf = (shownSamples: typeof samples) =>
+    loadCharts(shownSamples, host.mem_mb, host.capacity?.slots_total ?? 0);
+  const charts = chartsOf(samples);
+  const texts = cursor === undefined ? charts : chartsOf(sampleAt(samples, cursor, shown));
   return (
     <Section
       title={t('Load')}
@@ -43,7 +48,7 @@ export function HostLoadSection({ host }: { host: Host }) {
     >
       {load.isError && <Problem error={load.error} retry={() => void load.refetch()} />}
       {load.isPending ? (
-        <Skeleton height={142} radius={14} />
+        <Skeleton height={496} radius={14} />
       ) : samples.length === 0 ? (
         <EmptyState
           icon={IconActivity}
@@ -54,20 +59,33 @@ export function HostLoadSection({ host }: { host: Host }) {
       ) : (
         <>
           <ul className={styles.charts}>
-            {charts.map((chart) => (
+            {charts.map((chart, n) => (
               <li key={chart.key} className={styles.chart}>
                 <p className={styles.name}>{chart.label}</p>
                 <p className={styles.now}>
-                  <ChartNow chart={chart} />
+                  <ChartNow chart={texts[n] ?? chart} />
                 </p>
-                <LoadDrawing chart={chart} span={span} shown={shown} />
-                <p className={styles.top}>
-                  {chart.lines.length > 1 && <Keys chart={chart} />}
-                  {chart.topLabel !== '' && <span>{t('up to {value}', { value: chart.topLabel })}</span>}
-                </p>
+                <LoadDrawing
+                  className={styles.drawing}
+                  chart={chart}
+                  span={span}
+                  shown={shown}
+                  cursor={cursor}
+                  onCursor={setCursor}
+                />
+                {chart.lines.length > 1 && <Keys chart={chart} />}
               </li>
             ))}
           </ul>
+          <p className={styles.name}>
+            {rich('Values at {time}', {
+              time: (
+                <span key="time" className="tabular">
+                  {timeLabel(cursor ?? span.to_ms)}
+                </span>
+              ),
+            })}
+          </p>
           <Disclosure label={t('The same as a table')}>
             <LoadTable charts={charts} />
           </Disclosure>
@@ -78,17 +96,21 @@ export function HostLoadSection({ host }: { host: Host }) {
 }
 
 function Keys({ chart }: { chart: LoadChart }) {
-  return chart.lines.map(({ label }, n) => (
-    <span key={label} className={styles.key} data-line={n % 4}>
-      {label}
-    </span>
-  ));
+  return (
+    <p className={styles.keys}>
+      {chart.lines.map(({ label }, n) => (
+        <span key={label}>
+          <ChartKey line={n} /> {label}
+        </span>
+      ))}
+    </p>
+  );
 }
 
 /** The newest samples, one per row. */
 function LoadTable({ charts }: { charts: readonly LoadChart[] }) {
   const lines = charts.flatMap((chart) => chart.lines.map((line) => ({ chart, line })));
-  const times = new Set(lines.flatMap(({ line }) => line.points.map(({ ts_unix_ms }) => ts_unix_ms)));
+  const times = new Set(lines.flatMap(({ line }) => line.points.map(({ x }) => x)));
   const columns: readonly Column<number>[] = [
     { head: msg('Time'), cell: (ms) => <span className="tabular">{timeLabel(ms)}</span> },
     ...lines.map(({ chart, line }) => ({
@@ -96,8 +118,8 @@ function LoadTable({ charts }: { charts: readonly LoadChart[] }) {
       translated: true as const,
       kind: 'number' as const,
       cell: (ms: number) => {
-        const value = line.points.find(({ ts_unix_ms }) => ts_unix_ms === ms)?.v;
-        return value === undefined ? '–' : cellLabel(chart.key, value);
+        const value = line.points.find(({ x }) => x === ms)?.y;
+        return value === undefined ? '–' : chart.cell(value);
       },
     })),
   ];
@@ -118,10 +140,4 @@ function LoadTable({ charts }: { charts: readonly LoadChart[] }) {
 function headOf(chart: LoadChart, line: string): string {
   if (chart.lines.length === 1) return chart.label;
   return chart.key === 'gpu' ? line : `${chart.label}, ${line}`;
-}
-
-function cellLabel(key: LoadChart['key'], value: number): string {
-  if (key === 'cpu' || key === 'gpu') return `${Math.round(value * 100)} %`;
-  if (key === 'memory') return `${Math.round(value)} MB`;
-  return key === 'network' ? `${Math.round(value)} kbit/s` : String(value);
 }

@@ -1,6 +1,6 @@
 import type { HostLoadSample } from '@footlight/protocol/rest';
 import { expect, test } from 'vitest';
-import { loadCharts, samplesIn, spanOf } from './load-model.ts';
+import { loadCharts, sampleAt, samplesIn, spanOf } from './load-model.ts';
 
 const sample = (n: number, part: Partial<HostLoadSample> = {}): HostLoadSample => ({
   ts_unix_ms: n * 5_000,
@@ -58,4 +58,13 @@ test('the window ends with the newest sample, and has the samples of five minute
   expect(span).toEqual({ from_ms: 200_000, to_ms: 500_000 });
   expect(samplesIn(samples, span)).toEqual(samples.slice(1));
   expect(spanOf(samples, 'hour')).toEqual({ from_ms: -3_100_000, to_ms: 500_000 });
+});
+
+test.each([
+  ['minutes', 11_000, [2]],
+  ['minutes', 17_000, []],
+  ['hour', 17_000, [2]],
+  ['minutes', 97_000, [20]],
+] as const)('in the window of %s the sample at %d ms is %j', (shown, ms, numbers) => {
+  expect(sampleAt([sample(1), sample(2), sample(20)], ms, shown)).toEqual(numbers.map((n) => sample(n)));
 });

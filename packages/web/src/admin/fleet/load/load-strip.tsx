@@ -25,7 +25,7 @@ export function LoadStrip({ host }: { host: Host }) {
           chart !== undefined && (
             <li key={key} className={styles.small}>
               <span className={styles.smallName}>{chart.label}</span>
-              <LoadDrawing chart={chart} span={span} shown="minutes" />
+              <LoadDrawing className={styles.smallDrawing} chart={chart} span={span} shown="minutes" />
               <span className={styles.smallNow}>
                 {samples.length > 0 ? <ChartNow chart={chart} /> : load.isPending ? '' : t('no data')}
               </span>
