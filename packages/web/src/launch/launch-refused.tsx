@@ -61,8 +61,8 @@ export function LaunchRefused(props: {
               ? t('You can make room yourself')
               : plural(
                   refusal.sessions.length,
-                  'End your open app instead',
-                  'End one of your {n} open apps instead',
+                  'You have {n} open app. End it instead?',
+                  'You have {n} open apps. End one of them instead?',
                 )}
           </h2>
           <ul>
