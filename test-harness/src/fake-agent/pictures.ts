@@ -16,9 +16,12 @@ interface Watched {
  */
 export class Pictures {
   readonly #watched = new Map<string, Watched>();
+  #isClosed = false;
 
   /** Handles a signaling message for the agent. Messages of one session are handled in order. */
   async hear({ session_id, conn, msg }: ControlSignaling, agent: FakeAgent): Promise<void> {
+    // A viewer that leaves at the end is still reported.
+    if (this.#isClosed) return;
     const watched = this.#watched.get(session_id) ?? this.#start(session_id, conn, agent);
     const host = await watched.host;
     if (msg.type === 'attach') {
@@ -28,6 +31,7 @@ export class Pictures {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     const hosts = [...this.#watched.values()].map(({ host }) => host);
     this.#watched.clear();
     await Promise.all(hosts.map(async (host) => (await host).close()));
