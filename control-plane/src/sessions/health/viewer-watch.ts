@@ -45,7 +45,7 @@ export function createViewerWatch(platform: Platform, live: LiveSessions): Viewe
     if (known?.state !== 'running') return;
     const isShown = live.viewed(known, seconds, isOwn, clock.monotonicMs());
     if (isShown) {
-      bus.publish(replicaSubjects.observed, session.id, observedFor(known.observed));
+      bus.publish(replicaSubjects.observed, session.id, observedFor(known.observed, clock.monotonicMs()));
       bus.publish(sessionSubjects.changed, session.id, { observed: observedRecord(known.observed) });
     }
     const key = decodeKeyOf(session);

@@ -132,7 +132,11 @@ export function createHandlers(
       if (event.event === 'webrtc.state_changed') {
         const session = live.get(event.session_id);
         if (session?.hostId === hostId && live.viewerChanged(session, event.payload, clock.monotonicMs())) {
-          bus.publish(replicaSubjects.observed, session.id, observedFor(session.observed));
+          bus.publish(
+            replicaSubjects.observed,
+            session.id,
+            observedFor(session.observed, clock.monotonicMs()),
+          );
           bus.publish(sessionSubjects.changed, session.id, { observed: observedRecord(session.observed) });
         }
       }
@@ -173,7 +177,7 @@ export function createHandlers(
       telemetry.ingest.hostSample(hostId, metrics);
       if (metrics.late === true) return;
       const isShown = live.observe(session, metrics, clock.monotonicMs(), clock.nowMs());
-      bus.publish(replicaSubjects.observed, session.id, observedFor(session.observed));
+      bus.publish(replicaSubjects.observed, session.id, observedFor(session.observed, clock.monotonicMs()));
       if (isShown)
         bus.publish(sessionSubjects.changed, session.id, { observed: observedRecord(session.observed) });
       const { network } = session.observed;

@@ -16,7 +16,7 @@ import {
   type DecodeOutcome,
   NOTHING_COUNTED,
 } from '../health/decode-history.ts';
-import { judgeSample, NOTHING_KNOWN, type RateSample } from '../health/network-health.ts';
+import { judgeSample, type NetworkHealth, NOTHING_KNOWN, type RateSample } from '../health/network-health.ts';
 import { overridesViewer, shownHealth } from '../health/shown-health.ts';
 import { judgeSecond, MAX_VIEWER_GAP_MS, UNWATCHED, withoutViewer } from '../health/viewer-health.ts';
 import type { Observed, SessionRow } from '../record.ts';
@@ -138,12 +138,23 @@ export class LiveSessions {
     this.#remove(id);
   }
 
-  /** Stores the observations of another replica. The counters of this process start again. */
-  observedElsewhere(session: LiveSession, { network, viewing, ...plain }: ObservedElsewhere): void {
+  /**
+   * Stores the observations of another replica, so that this replica continues the count at the floor if the host
+   * connects to it. The counters of the viewer's seconds start again.
+   * @param monotonicMs time when the message arrived
+   */
+  observedElsewhere(
+    session: LiveSession,
+    { network, viewing, ...plain }: ObservedElsewhere,
+    monotonicMs: number,
+  ): void {
+    const { idle_ends_at, ...known } = session.observed;
     session.observed = {
-      ...session.observed,
+      ...known,
+      // A message with a sample contains all that the host reported. So a missing idle time is unknown, not unchanged.
+      ...(plain.metrics === undefined && idle_ends_at !== undefined && { idle_ends_at }),
       ...plain,
-      ...(network !== undefined && { network: { ...network, atFloor: null } }),
+      ...(network !== undefined && { network: networkElsewhere(network, monotonicMs) }),
       ...(viewing !== undefined && { viewing: { ...UNWATCHED, ...viewing } }),
     };
   }
@@ -258,6 +269,15 @@ export class LiveSessions {
     ids?.delete(id);
     if (ids?.size === 0) this.#byHost.delete(known.hostId);
   }
+}
+
+function networkElsewhere(
+  { state, reason, atFloor }: NonNullable<ObservedElsewhere['network']>,
+  monotonicMs: number,
+): NetworkHealth {
+  if (atFloor === undefined) return { state, reason, atFloor: null };
+  const { ageMs, forMs, watchedMs } = atFloor;
+  return { state, reason, atFloor: { sampledAt: monotonicMs - ageMs, forMs, watchedMs } };
 }
 
 /** Whether two observations result in the same shown health. */

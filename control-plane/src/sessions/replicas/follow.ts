@@ -142,7 +142,7 @@ export function followReplicas(
     bus.subscribeOthers(sessionSubjects.changed, changed),
     bus.subscribeOthers(replicaSubjects.observed, (observed, id) => {
       const session = live.get(id);
-      if (session !== undefined) live.observedElsewhere(session, observed);
+      if (session !== undefined) live.observedElsewhere(session, observed, clock.monotonicMs());
     }),
     bus.subscribeOthers(replicaSubjects.watched, ({ user_id, device_id, seconds }, id) => {
       watchElsewhere(id, user_id, device_id, seconds).catch((error: unknown) =>

@@ -3,13 +3,14 @@ import { appLaunchState } from '@footlight/protocol';
 import { sessionMetricsSchema } from '@footlight/protocol/agent';
 import { CLIENT_HEALTH } from '@footlight/protocol/telemetry';
 import { z } from 'zod';
+import type { NetworkHealth } from '../health/network-health.ts';
 import type { Observed } from '../record.ts';
 
 const figures = z.record(z.string(), z.union([z.number(), z.boolean()]));
 
 /**
- * Observed fields; a missing field has not changed. Verdicts are sent without the counters of the replica that computes
- * them.
+ * Observed fields; a missing field has not changed, except `idle_ends_at` next to `metrics`. The viewer's verdict is sent
+ * without the counters of the replica that computes it.
  */
 const observedElsewhere = z.object({
   app_launch_state: appLaunchState.exactOptional(),
@@ -27,6 +28,8 @@ const observedElsewhere = z.object({
     .object({
       state: z.enum(['healthy', 'network_degrading', 'abr_at_floor', 'unsustainable']).nullable(),
       reason: z.string().nullable(),
+      /** Missing: the rate is above the floor. */
+      atFloor: z.object({ ageMs: z.number(), forMs: z.number(), watchedMs: z.number() }).exactOptional(),
     })
     .exactOptional(),
   viewer: z
@@ -62,11 +65,26 @@ export const replicaSubjects = {
   seen: { name: 'session.seen', payload: z.object({ sinceLaunchMs: z.number().nullable() }) },
 } as const;
 
-/** The part of an observation that other replicas receive. */
-export function observedFor({ network, viewing, ...plain }: Observed): ObservedElsewhere {
+/**
+ * The part of an observation that other replicas receive.
+ * @param monotonicMs the present time
+ */
+export function observedFor(
+  { network, viewing, ...plain }: Observed,
+  monotonicMs: number,
+): ObservedElsewhere {
   return {
     ...plain,
-    ...(network !== undefined && { network: { state: network.state, reason: network.reason } }),
+    ...(network !== undefined && { network: networkFor(network, monotonicMs) }),
     ...(viewing !== undefined && { viewing: { state: viewing.state, reason: viewing.reason } }),
   };
+}
+
+function networkFor(
+  { state, reason, atFloor }: NetworkHealth,
+  monotonicMs: number,
+): NonNullable<ObservedElsewhere['network']> {
+  if (atFloor === null) return { state, reason };
+  const { sampledAt, forMs, watchedMs } = atFloor;
+  return { state, reason, atFloor: { ageMs: monotonicMs - sampledAt, forMs, watchedMs } };
 }
