@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import type { Session } from '@footlight/protocol/rest';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { describeDatabases, type Person } from '../testing/index.ts';
+import { describeDatabases, ofOneProcess, type Person } from '../testing/index.ts';
 import { openSessionsWorld, type SessionsWorld } from './testing/world.ts';
 
 /** An open event stream with the received data. */
@@ -108,22 +108,27 @@ describeDatabases('the event stream of a session', (databases) => {
     await expect.poll(() => stream.text()).toContain('\n: keep-alive\n');
   });
 
-  test('is open at most 20 times for one person, and there is room again when one closes', async () => {
-    await world.host('hosta');
-    const session = await world.running(world.people.alice, await world.app());
-    const open = await Promise.all(Array.from({ length: 20 }, () => follow(world.people.alice, session.id)));
-    expect(open.map((stream) => stream.status)).toEqual(Array(20).fill(200));
-    const one = await follow(world.people.alice, session.id);
-    expect(one.status).toBe(429);
-    expect((await follow(world.people.admin, session.id)).status).toBe(200);
-    open[0]?.close();
-    await expect
-      .poll(async () => {
-        const stream = await follow(world.people.alice, session.id);
-        return stream.status;
-      })
-      .toBe(200);
-  });
+  ofOneProcess(
+    'is open at most 20 times for one person, and there is room again when one closes',
+    async () => {
+      await world.host('hosta');
+      const session = await world.running(world.people.alice, await world.app());
+      const open = await Promise.all(
+        Array.from({ length: 20 }, () => follow(world.people.alice, session.id)),
+      );
+      expect(open.map((stream) => stream.status)).toEqual(Array(20).fill(200));
+      const one = await follow(world.people.alice, session.id);
+      expect(one.status).toBe(429);
+      expect((await follow(world.people.admin, session.id)).status).toBe(200);
+      open[0]?.close();
+      await expect
+        .poll(async () => {
+          const stream = await follow(world.people.alice, session.id);
+          return stream.status;
+        })
+        .toBe(200);
+    },
+  );
 
   test("ends when the reader of another person's session is no administrator any more", async () => {
     const agent = await world.host('hosta');

@@ -38,6 +38,8 @@ export interface CallOptions {
 /** Complete control plane with an injected clock and three named accounts. */
 export interface TestApp {
   readonly plane: ControlPlane;
+  /** Each control plane; any of them may serve a request. */
+  readonly planes: readonly ControlPlane[];
   /** null: there is one control plane. */
   readonly replicas: Replicas | null;
   readonly clock: ManualClock;
@@ -108,6 +110,7 @@ export async function createTestApp(target: DatabaseTarget, options: TestAppOpti
   const plane = replicas?.plane ?? (await start(config));
   const app: TestApp = {
     plane,
+    planes: replicas?.each.map((replica) => replica.plane) ?? [plane],
     replicas,
     clock,
     log,

@@ -1,10 +1,11 @@
 // biome-ignore lint/style/noRestrictedImports: fixtures of tests, which may use the harness.
 import { type NatsServer, startNats, TcpRelay } from '@footlight/test-harness';
-import { expect, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { ControlPlane, ListeningAddresses } from '../app.ts';
 import type { Bus } from '../platform/bus/bus.ts';
 import type { Config } from '../platform/config/config.ts';
+import type { Platform } from '../platform/platform.ts';
 
 /** Two rounds, because a message leads to a read, and the read leads to another message. */
 const ROUNDS = 2;
@@ -13,6 +14,12 @@ const ROUNDS = 2;
  * Number of replicas that the tests start on Postgres. With this variable whole suites run against several replicas.
  */
 export const REPLICAS = Number(process.env.FOOTLIGHT_TEST_REPLICAS ?? 1);
+
+/**
+ * A test of one process, which does not run against several replicas. For limits that each replica counts separately
+ * (docs/replicas.md), and for work that only requests of the same process share, such as a cached read.
+ */
+export const ofOneProcess = test.skipIf(REPLICAS > 1);
 
 /** One of several control planes. */
 export interface OneReplica {
@@ -24,7 +31,10 @@ export interface OneReplica {
 }
 
 export interface Replicas {
-  /** The replicas as one control plane; its platform and features are those of the first replica. */
+  /**
+   * The replicas as one control plane. Its platform and features are those of the first replica, but `runNow` runs the
+   * task on the replica that has the lease.
+   */
   readonly plane: ControlPlane;
   readonly each: readonly OneReplica[];
   readonly nats: NatsServer;
@@ -64,8 +74,20 @@ export async function startReplicas(
   const [first] = each as [OneReplica, ...OneReplica[]];
   const run = settling++;
   let requests = 0;
+  // A replica without the lease does nothing.
+  const inTurn =
+    <Words extends unknown[]>(runNow: (platform: Platform, ...words: Words) => Promise<void>) =>
+    async (...words: Words) => {
+      for (const replica of each) await runNow(replica.plane.platform, ...words);
+    };
+  const { platform } = first.plane;
   const plane: ControlPlane = {
     ...first.plane,
+    platform: {
+      ...platform,
+      leader: { ...platform.leader, runNow: inTurn(({ leader }, id, instead) => leader.runNow(id, instead)) },
+      jobs: { ...platform.jobs, runNow: inTurn(({ jobs }, id) => jobs.runNow(id)) },
+    },
     async listen() {
       const addresses: ListeningAddresses[] = [];
       for (const replica of each) {

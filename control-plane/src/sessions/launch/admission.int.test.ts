@@ -65,21 +65,22 @@ describeDatabases('the checks of a launch', (databases) => {
   });
 
   test('a database error before the commit is 500, and nothing is left', async () => {
-    const { database } = given.world.plane.platform;
     const used = await given.world.slotsUsed(given.hostA);
     const homed = await given.world.app({ managed_home: true });
-    const transaction = database.transaction.bind(database);
-    // Count only the launch's transaction, because sessions of other tests continue meanwhile.
-    const spy = vi.spyOn(database, 'transaction').mockImplementation((work) =>
-      transaction(async (tx) => {
-        const result = await work(tx);
-        const made = await tx.selectFrom('sessions').select('id').where('app_id', '=', homed).execute();
-        if (made.length > 0) throw new Error('the disk is gone');
-        return result;
-      }),
-    );
+    const spies = given.world.planes.map(({ platform: { database } }) => {
+      const transaction = database.transaction.bind(database);
+      // Count only the launch's transaction, because sessions of other tests continue meanwhile.
+      return vi.spyOn(database, 'transaction').mockImplementation((work) =>
+        transaction(async (tx) => {
+          const result = await work(tx);
+          const made = await tx.selectFrom('sessions').select('id').where('app_id', '=', homed).execute();
+          if (made.length > 0) throw new Error('the disk is gone');
+          return result;
+        }),
+      );
+    });
     const answer = await launch({}, homed);
-    spy.mockRestore();
+    for (const spy of spies) spy.mockRestore();
     expect([answer.status, answer.body.error?.code]).toEqual([500, 'internal']);
     expect(answer.text).not.toContain('disk');
     expect(await given.world.slotsUsed(given.hostA)).toBe(used);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { describeDatabases } from '../../testing/index.ts';
+import { describeDatabases, ofOneProcess } from '../../testing/index.ts';
 import { beforeTransactionOf } from '../testing/before-transaction.ts';
 import { openSessionsWorld, type SessionsWorld, slots } from '../testing/world.ts';
 
@@ -71,7 +71,7 @@ describeDatabases('launches that race', (databases) => {
     expect(await world.slotsUsed(agent)).toBe(1);
   });
 
-  test('a launch that is refused on its GPU leaves the slot to others of its batch', async () => {
+  ofOneProcess('a launch that is refused on its GPU leaves the slot to others of its batch', async () => {
     const agent = await world.host('hosta', slots(1));
     const app = await world.app();
     const player = await world.addPerson('player');
@@ -113,7 +113,7 @@ describeDatabases('launches that race', (databases) => {
     const entitlements = `/v1/admin/apps/${app}/entitlements`;
     const [row] = (await world.call(admin, 'GET', entitlements)).body.items;
     const answer = await beforeTransactionOf(
-      world.plane.platform.database,
+      world.planes,
       () => world.launch(alice, app),
       async () => {
         expect((await world.call(admin, 'DELETE', `${entitlements}/${row.id}`)).status).toBe(204);
@@ -131,7 +131,7 @@ describeDatabases('launches that race', (databases) => {
       const app = await world.app();
       const { admin, alice } = world.people;
       const answer = await beforeTransactionOf(
-        world.plane.platform.database,
+        world.planes,
         () => world.launch(alice, app),
         async () => {
           const body = { disabled: true, end_sessions };

@@ -9,7 +9,7 @@ describeDatabases('a rung that changes between the first read of a launch and it
 
   /** Runs an effect after the reads of the launch, immediately before its transaction. */
   const justBefore = (happening: () => Promise<unknown>, request: Record<string, unknown>) =>
-    beforeTransactionOf(given.world.plane.platform.database, () => launch(request), happening);
+    beforeTransactionOf(given.world.planes, () => launch(request), happening);
 
   test('a launch whose rung is gone reads again and takes a rung that exists', async () => {
     await given.catalog.rung('passing');

@@ -47,7 +47,7 @@ describe('a database that breaks off over the COMMIT', () => {
     { when, afterwards = 'pass' }: Break,
   ): Promise<T> {
     let [broken, answered] = [false, false];
-    const answer = beforeTransactionOf(world.plane.platform.database, act, async () => {
+    const answer = beforeTransactionOf(world.planes, act, async () => {
       // Mode for later connections.
       relay.mode = afterwards;
       void relay.cutAt(COMMIT, when).then(() => {

@@ -251,7 +251,7 @@ describeDatabases('changing the app of a running session', (databases) => {
       const entitlements = `/v1/admin/apps/${app}/entitlements`;
       const [row] = (await world.call(admin, 'GET', entitlements)).body.items;
       const answer = await beforeTransactionOf(
-        world.plane.platform.database,
+        world.planes,
         () => swap(alice, session.id, app),
         async () => {
           expect((await world.call(admin, 'DELETE', `${entitlements}/${row.id}`)).status).toBe(204);

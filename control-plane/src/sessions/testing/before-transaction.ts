@@ -1,25 +1,28 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { vi } from 'vitest';
-import type { Database } from '../../platform/database/index.ts';
+import type { ControlPlane } from '../../app.ts';
 
 /**
  * Runs an effect immediately before the first transaction that `act` begins, after the reads of `act`. Other
  * transactions, such as those of host reports, are not delayed.
+ * @param planes the control planes that may serve `act`
  */
 export async function beforeTransactionOf<T>(
-  database: Database,
+  planes: readonly ControlPlane[],
   act: () => Promise<T>,
   happening: () => Promise<unknown>,
 ): Promise<T> {
   const acting = new AsyncLocalStorage<{ begun: boolean }>();
-  const begin = database.transaction.bind(database);
-  const spy = vi.spyOn(database, 'transaction').mockImplementation(async (work) => {
-    const own = acting.getStore();
-    if (own?.begun === false) {
-      own.begun = true;
-      await happening();
-    }
-    return begin(work);
+  const spies = planes.map(({ platform: { database } }) => {
+    const begin = database.transaction.bind(database);
+    return vi.spyOn(database, 'transaction').mockImplementation(async (work) => {
+      const own = acting.getStore();
+      if (own?.begun === false) {
+        own.begun = true;
+        await happening();
+      }
+      return begin(work);
+    });
   });
   const own = { begun: false };
   try {
@@ -27,6 +30,6 @@ export async function beforeTransactionOf<T>(
     if (!own.begun) throw new Error('no transaction was begun');
     return answer;
   } finally {
-    spy.mockRestore();
+    for (const spy of spies) spy.mockRestore();
   }
 }
