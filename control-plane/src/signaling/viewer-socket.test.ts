@@ -6,6 +6,7 @@ import type { WebSocket } from 'ws';
 import { hostSubjects } from '../fleet/index.ts';
 import { createInProcessBus } from '../platform/bus/in-process.ts';
 import { withGaps } from '../platform/bus/testing/gaps.ts';
+import { unavailable } from '../platform/errors.ts';
 import { ManualClock } from '../testing/index.ts';
 import { type SignalToViewer, sessionSubjects, type ViewedSession } from './subjects.ts';
 import { ViewerSocket } from './viewer-socket.ts';
@@ -53,7 +54,7 @@ class StuckSocket extends EventEmitter {
 
 interface WorldOptions {
   consume?: () => Promise<string | null>;
-  relay?: 'open' | 'full' | 'gone';
+  relay?: 'open' | 'full' | 'gone' | 'silent';
   view?: () => Promise<ViewedSession | undefined>;
 }
 
@@ -69,7 +70,10 @@ async function world(options: WorldOptions = {}) {
     { clock, bus, logger },
     {
       agents: {
-        link: async () => (relay.is === 'gone' ? null : { features: [], registeredMs: 0, silentMs: 0 }),
+        link: async () => {
+          if (relay.is === 'silent') throw unavailable('The host cannot be reached right now.');
+          return relay.is === 'gone' ? null : { features: [], registeredMs: 0, silentMs: 0 };
+        },
         signal: (_hostId, { session_id, conn, text, mustSend }) => {
           const goesOut = relay.is === 'open' || (relay.is === 'full' && mustSend === true);
           if (goesOut) toAgent.push(JSON.parse(text));
@@ -141,6 +145,12 @@ describe('queues are bounded', () => {
     relay.is = 'gone';
     await say(hello);
     expect(socket.closedWith).toBe(4500);
+  });
+
+  test('a host whose replica does not answer is not connected, which is no internal error', async () => {
+    const { socket } = await world({ relay: 'silent' });
+    expect(socket.closedWith).toBe(4500);
+    expect(socket.sent.at(-1)).toMatchObject({ type: 'error', code: 'relay_unavailable', fatal: true });
   });
 
   test('more frames than a page can need before it is let in close with 4429', async () => {

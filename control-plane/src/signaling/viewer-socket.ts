@@ -38,6 +38,7 @@ import {
 import type { RawData, WebSocket } from 'ws';
 import { type Agents, hostSubjects } from '../fleet/index.ts';
 import type { Subscription } from '../platform/bus/bus.ts';
+import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
 import { RelayFilter } from './inbox.ts';
 import {
@@ -156,7 +157,7 @@ export class ViewerSocket {
     const session = await this.#deps.sessions.view(sessionId);
     if (this.#phase !== 'authorizing') return;
     const hostId = session?.host_id ?? null;
-    const hasLink = hostId !== null && (await this.#deps.agents.link(hostId)) !== null;
+    const hasLink = hostId !== null && (await this.#hasLink(hostId));
     if (this.#phase !== 'authorizing') return;
     const refusal = judgeSession(session, hasLink);
     if (refusal !== null || session === undefined) return this.#refuse(refusal ?? NO_RELAY);
@@ -168,6 +169,19 @@ export class ViewerSocket {
       }, SIGNAL_HELLO_TIMEOUT_MS),
     );
     this.#drain();
+  }
+
+  /**
+   * Whether the host is connected. false also if the replica with the link does not answer, because its link may have
+   * ended while the question was on its way.
+   */
+  async #hasLink(hostId: string): Promise<boolean> {
+    try {
+      return (await this.#deps.agents.link(hostId)) !== null;
+    } catch (error) {
+      if (error instanceof ApiError) return false;
+      throw error;
+    }
   }
 
   #receive(data: RawData, isBinary: boolean): void {
@@ -237,12 +251,12 @@ export class ViewerSocket {
     );
     bus.publish(sessionSubjects.viewer, session.id, { conn: this.#conn, client_id: hello.client_id });
     // Read the session again, because a change before the subscriptions would be missed otherwise.
-    const [current, link] = await Promise.all([
+    const [current, hasLink] = await Promise.all([
       this.#deps.sessions.view(session.id),
-      this.#deps.agents.link(hostId),
+      this.#hasLink(hostId),
     ]);
     if (this.#phase !== 'preparing') return;
-    const changed = judgeSession(current, link !== null);
+    const changed = judgeSession(current, hasLink);
     if (current === undefined || changed?.close === 'session_gone') return this.#endWithSession(current);
     if (changed !== null) return this.#refuse(changed);
     this.#phase = 'open';
