@@ -116,8 +116,9 @@ export class TcpRelay {
       socket.on('error', () => undefined);
       socket.on('close', () => {
         this.#sockets.delete(socket);
-        // A half-open connection does not pass on the close of one end.
-        if (!this.#dead.delete(socket)) other.destroy();
+        // A half-open connection does not pass on the close of one end. The last data, such as the refusal of an upload,
+        // arrive before the close.
+        if (!this.#dead.delete(socket)) other.destroySoon();
       });
     }
   }
@@ -136,6 +137,10 @@ export class TcpRelay {
   }
 
   #pass(from: Socket, to: Socket, chunk: Buffer): void {
-    if (this.mode !== 'stall' && !this.#dead.has(from) && !to.destroyed) to.write(chunk);
+    if (this.mode === 'stall' || this.#dead.has(from) || to.destroyed) return;
+    if (to.write(chunk) || from.isPaused()) return;
+    // A receiver that does not read must block its sender, as without the relay.
+    from.pause();
+    to.once('drain', () => from.resume());
   }
 }
