@@ -5,7 +5,7 @@ import type { Session } from '@footlight/protocol/rest';
 import type { FakeAgent } from '@footlight/test-harness';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../sessions/testing/world.ts';
-import { describeDatabases, UNKNOWN_ID } from '../testing/index.ts';
+import { describeDatabases, ofOneProcess, UNKNOWN_ID } from '../testing/index.ts';
 import { MAX_OF_SESSION } from './freeze-rules.ts';
 
 type Recording = Extract<ControlCommand, { type: 'session_recording' }>;
@@ -310,7 +310,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     expect(await put(recordingId)).toBe(409);
   });
 
-  test('one reader at a time; the next one after it', async () => {
+  ofOneProcess('one reader at a time; the next one after it', async () => {
     const { id, recordingId } = await ready();
     const first = get(id, recordingId);
     await eventually('the host is asked', async () => (ordered('upload').length === 1 ? true : undefined));
@@ -450,66 +450,74 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     expect((await again).bytes.equals(FILE)).toBe(true);
   });
 
-  test('a failure, a note and a verdict keep the last minute by themselves, at most once a minute', async () => {
-    const { id } = await running();
-    const note = () =>
-      world.call(world.people.admin, 'POST', `/v1/admin/sessions/${id}/trace/annotations`, {
-        body: { label: 'it froze' },
-      });
-    await note();
-    await eventually('it is kept', async () => (ordered('freeze').length === 1 ? true : undefined));
-    await note();
-    await world.call(world.people.admin, 'GET', `/v1/admin/sessions/${id}/verdict`);
-    await agent.heard();
-    expect(ordered('freeze').length).toBe(1);
-    await world.pass(60_000, agent);
-    agent.reportState(id, 'failed', { failure_code: 'media_worker_crashed', error: 'gone' });
-    await eventually('it is kept again', async () => (ordered('freeze').length === 2 ? true : undefined));
-    const actors = async () =>
-      (await world.activity('session.recording.freeze')).map(({ actor_user_id }) => actor_user_id);
-    await expect.poll(actors).toEqual(expect.arrayContaining([world.people.admin.id, null]));
-    // Requested manually within the ten minutes.
-    expect((await freeze(id)).status).toBe(202);
-    await world.pass(10 * 60_000, agent);
-    expect((await freeze(id)).body.error.code).toBe('session_not_running');
-  });
+  ofOneProcess(
+    'a failure, a note and a verdict keep the last minute by themselves, at most once a minute',
+    async () => {
+      const { id } = await running();
+      const note = () =>
+        world.call(world.people.admin, 'POST', `/v1/admin/sessions/${id}/trace/annotations`, {
+          body: { label: 'it froze' },
+        });
+      await note();
+      await eventually('it is kept', async () => (ordered('freeze').length === 1 ? true : undefined));
+      await note();
+      await world.call(world.people.admin, 'GET', `/v1/admin/sessions/${id}/verdict`);
+      await agent.heard();
+      expect(ordered('freeze').length).toBe(1);
+      await world.pass(60_000, agent);
+      agent.reportState(id, 'failed', { failure_code: 'media_worker_crashed', error: 'gone' });
+      await eventually('it is kept again', async () => (ordered('freeze').length === 2 ? true : undefined));
+      const actors = async () =>
+        (await world.activity('session.recording.freeze')).map(({ actor_user_id }) => actor_user_id);
+      await expect.poll(actors).toEqual(expect.arrayContaining([world.people.admin.id, null]));
+      // Requested manually within the ten minutes.
+      expect((await freeze(id)).status).toBe(202);
+      await world.pass(10 * 60_000, agent);
+      expect((await freeze(id)).body.error.code).toBe('session_not_running');
+    },
+  );
 
-  test('a bad verdict of the last minute keeps it, for administrators and once in ten minutes', async () => {
-    const { id } = await running();
-    const hide = () =>
-      world.call(world.people.alice, 'POST', `/v1/sessions/${id}/stats`, {
-        body: {
-          client: 'browser',
-          samples: [3, 2, 1].map((secondsAgo) => ({
-            ts_unix_ms: world.clock.nowMs() - secondsAgo * 1_000,
-            metrics: { is_hidden: true, rtt_ms: 10 },
-          })),
-        },
-      });
-    const verdict = async (as: typeof world.people.admin, at: string) =>
-      (await world.call(as, 'GET', at)).body.verdict;
-    const asAdmin = `/v1/admin/sessions/${id}/verdict`;
-    await hide();
-    expect(await verdict(world.people.alice, `/v1/sessions/${id}/verdict`)).toBe(
-      'indeterminate_client_hidden',
-    );
-    await agent.heard();
-    expect(ordered('freeze')).toEqual([]);
-    expect(await verdict(world.people.admin, asAdmin)).toBe('indeterminate_client_hidden');
-    await eventually('it is kept', async () => (ordered('freeze').length === 1 ? true : undefined));
-    await world.pass(9 * 60_000, agent);
-    await hide();
-    expect(await verdict(world.people.admin, asAdmin)).toBe('indeterminate_client_hidden');
-    await agent.heard();
-    expect(ordered('freeze').length).toBe(1);
-    await world.pass(60_000, agent);
-    const aMinuteAgo = `?to=${world.clock.nowMs() - 60_000}`;
-    expect(await verdict(world.people.admin, `${asAdmin}${aMinuteAgo}`)).toBe('indeterminate_client_hidden');
-    await agent.heard();
-    expect(ordered('freeze').length).toBe(1);
-    expect(await verdict(world.people.admin, asAdmin)).toBe('indeterminate_client_hidden');
-    await eventually('it is kept again', async () => (ordered('freeze').length === 2 ? true : undefined));
-  });
+  ofOneProcess(
+    'a bad verdict of the last minute keeps it, for administrators and once in ten minutes',
+    async () => {
+      const { id } = await running();
+      const hide = () =>
+        world.call(world.people.alice, 'POST', `/v1/sessions/${id}/stats`, {
+          body: {
+            client: 'browser',
+            samples: [3, 2, 1].map((secondsAgo) => ({
+              ts_unix_ms: world.clock.nowMs() - secondsAgo * 1_000,
+              metrics: { is_hidden: true, rtt_ms: 10 },
+            })),
+          },
+        });
+      const verdict = async (as: typeof world.people.admin, at: string) =>
+        (await world.call(as, 'GET', at)).body.verdict;
+      const asAdmin = `/v1/admin/sessions/${id}/verdict`;
+      await hide();
+      expect(await verdict(world.people.alice, `/v1/sessions/${id}/verdict`)).toBe(
+        'indeterminate_client_hidden',
+      );
+      await agent.heard();
+      expect(ordered('freeze')).toEqual([]);
+      expect(await verdict(world.people.admin, asAdmin)).toBe('indeterminate_client_hidden');
+      await eventually('it is kept', async () => (ordered('freeze').length === 1 ? true : undefined));
+      await world.pass(9 * 60_000, agent);
+      await hide();
+      expect(await verdict(world.people.admin, asAdmin)).toBe('indeterminate_client_hidden');
+      await agent.heard();
+      expect(ordered('freeze').length).toBe(1);
+      await world.pass(60_000, agent);
+      const aMinuteAgo = `?to=${world.clock.nowMs() - 60_000}`;
+      expect(await verdict(world.people.admin, `${asAdmin}${aMinuteAgo}`)).toBe(
+        'indeterminate_client_hidden',
+      );
+      await agent.heard();
+      expect(ordered('freeze').length).toBe(1);
+      expect(await verdict(world.people.admin, asAdmin)).toBe('indeterminate_client_hidden');
+      await eventually('it is kept again', async () => (ordered('freeze').length === 2 ? true : undefined));
+    },
+  );
 
   test('a verdict of an ordinary session keeps nothing, and neither does the failure of one that is not recorded', async () => {
     const { id } = await running();

@@ -5,7 +5,7 @@ import type { FakeAgent } from '@footlight/test-harness';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { hostSubjects } from '../fleet/index.ts';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../sessions/testing/world.ts';
-import { describeDatabases } from '../testing/index.ts';
+import { describeDatabases, ofOneProcess } from '../testing/index.ts';
 import { openPage, type SignalPage } from './testing/page.ts';
 import { createSignalingTokens } from './tokens.ts';
 
@@ -89,7 +89,7 @@ describeDatabases('signaling', (databases) => {
       expect(outcome).toBe(status);
     });
 
-    test('in this order: origin, limiter, token, upgrade', async () => {
+    ofOneProcess('in this order: origin, limiter, token, upgrade', async () => {
       const answer = async (headers: Record<string, string>, query = '') => {
         const { status, body } = await world.call(null, 'GET', `/v1/signal${query}`, { headers });
         return [status, body.error.code, body.error.message];
@@ -164,32 +164,38 @@ describeDatabases('signaling', (databases) => {
       expect((await world.call(null, 'GET', '/v1/signal?token=x')).status).toBe(400);
     });
 
-    test('ten bad tokens block the address with 429, a good one among them too, for a minute', async () => {
-      const session = await running();
-      for (let count = 0; count < 10; count += 1) {
-        const page = await open(randomBytes(32).toString('hex'));
-        expect((await page.closed).code).toBe(4401);
-      }
-      await expect(open(await token(session))).rejects.toMatchObject({
-        status: 429,
-        body: { error: { code: 'rate_limited' } },
-      });
-      await world.pass(61_000, agent);
-      await viewer(session);
-    });
+    ofOneProcess(
+      'ten bad tokens block the address with 429, a good one among them too, for a minute',
+      async () => {
+        const session = await running();
+        for (let count = 0; count < 10; count += 1) {
+          const page = await open(randomBytes(32).toString('hex'));
+          expect((await page.closed).code).toBe(4401);
+        }
+        await expect(open(await token(session))).rejects.toMatchObject({
+          status: 429,
+          body: { error: { code: 'rate_limited' } },
+        });
+        await world.pass(61_000, agent);
+        await viewer(session);
+      },
+    );
 
-    test('more than ten handshakes in flight of one address are 429; finished ones do not count', async () => {
-      const session = await running();
-      const first = await viewer(session);
-      const waiting = await Promise.all(Array.from({ length: 10 }, async () => open(await token(session))));
-      await expect(open(await token(session))).rejects.toMatchObject({ status: 429 });
-      for (const page of waiting) page.socket.terminate();
-      await eventually('room again', async () => {
-        const outcome = await open(await token(session)).catch(() => undefined);
-        return outcome;
-      });
-      expect(first.socket.readyState).toBe(1);
-    });
+    ofOneProcess(
+      'more than ten handshakes in flight of one address are 429; finished ones do not count',
+      async () => {
+        const session = await running();
+        const first = await viewer(session);
+        const waiting = await Promise.all(Array.from({ length: 10 }, async () => open(await token(session))));
+        await expect(open(await token(session))).rejects.toMatchObject({ status: 429 });
+        for (const page of waiting) page.socket.terminate();
+        await eventually('room again', async () => {
+          const outcome = await open(await token(session)).catch(() => undefined);
+          return outcome;
+        });
+        expect(first.socket.readyState).toBe(1);
+      },
+    );
   });
 
   describe('the token', () => {

@@ -17,7 +17,8 @@ export const REPLICAS = Number(process.env.FOOTLIGHT_TEST_REPLICAS ?? 1);
 
 /**
  * A test of one process, which does not run against several replicas. For limits that each replica counts separately
- * (docs/replicas.md), and for work that only requests of the same process share, such as a cached read.
+ * (docs/replicas.md), and for work that only requests of the same process share, such as a cached read or samples that
+ * are not stored yet.
  */
 export const ofOneProcess = test.skipIf(REPLICAS > 1);
 
