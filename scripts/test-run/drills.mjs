@@ -1,6 +1,7 @@
 // Drills: tests that need more than a minute. Each drill runs in a short form in `scripts/test --all`, and in its full
 // form in `scripts/test --long <name>`.
 import { firefoxPackages, realAppPackages } from '../lib/debian-packages.mjs';
+import { THREE_REPLICAS } from './tiers.mjs';
 
 /**
  * @typedef {object} Drill
@@ -10,6 +11,7 @@ import { firefoxPackages, realAppPackages } from '../lib/debian-packages.mjs';
  * @property {string} short the short form, for `--all`
  * @property {import('../lib/debian-packages.mjs').DebianPackage[]} [packages] additional packages of the long form
  * @property {boolean} [newSeed]   draws a new FOOTLIGHT_SEED
+ * @property {Record<string, string>} [env] additional environment variables of the long form
  */
 
 /** @type {Drill[]} */
@@ -60,6 +62,20 @@ export const drills = [
     whole:
       'three control planes with 20 hosts and 60 sessions: a replica killed, stopped and cut off from Postgres and from NATS past its leases, told to stop; two replicas that do not see each other; NATS and Postgres ended and started; each ten times; a second Postgres that takes over',
     short: '6 hosts and 12 sessions, each fault once, without waiting for leases',
+  },
+  {
+    name: 'three-replicas',
+    words: [
+      '--project=integration',
+      '--project=database',
+      '--maxWorkers=1',
+      '--no-isolate',
+      '--testNamePattern=postgres',
+    ],
+    env: THREE_REPLICAS,
+    whole:
+      'every test of the control plane on Postgres, against one address with three control planes behind it',
+    short: 'the life of a session and signaling tokens',
   },
   {
     name: 'rolling-upgrade',

@@ -89,7 +89,7 @@ function refuse(message) {
 async function runDrills(chosen, run) {
   for (const drill of chosen) {
     say(`\nDrill ${drill.name}: ${drill.whole}`);
-    await run.vitest({ name: drill.name, words: drill.words });
+    await run.vitest({ name: drill.name, words: drill.words, env: drill.env ?? {} });
   }
 }
 

@@ -177,6 +177,7 @@ export class TestRun {
     const { code, output } = await this.#execute(
       [bin('vitest'), 'run', ...words, ...reporters.map((reporter) => `--reporter=${reporter}`)],
       {
+        ...suite.env,
         FOOTLIGHT_TEST_REPORT: target,
         ...(suite.inMemory && this.#memory !== undefined ? { TMPDIR: this.#memory } : {}),
       },

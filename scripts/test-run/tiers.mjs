@@ -8,6 +8,7 @@
  * @property {boolean} [background] runs with low priority
  * @property {boolean} [inMemory] its temporary files may be in memory, because waiting for the disk took a fifth of the
  * time
+ * @property {Record<string, string>} [env] additional environment variables
  * @property {boolean} [retried]     a file whose wait expired is run once more
  */
 
@@ -61,6 +62,9 @@ const TIMED = 'control-plane/src/integration/own-process.all.test.ts';
 /** These tests only move files and need no session, so they run at the same time as tests with sessions. */
 const COLLECTION = ['node-agent/src/sessions/home/collection', 'node-agent/src/images/image-build'];
 
+/** Suites on Postgres start three control planes behind one address (control-plane/src/testing/replicas.ts). */
+export const THREE_REPLICAS = { FOOTLIGHT_TEST_REPLICAS: '3' };
+
 /** @param {string[]} paths */
 const without = (...paths) => paths.map((path) => `--exclude=${path}`);
 
@@ -113,6 +117,18 @@ export const all = [
           ],
           ...without(TIMED),
         ],
+        background: true,
+        inMemory: true,
+      },
+      {
+        // The short form of the drill three-replicas.
+        name: 'three replicas',
+        words: [
+          ...[...projects('integration'), '--maxWorkers=1', '--testNamePattern=postgres'],
+          'control-plane/src/sessions/life',
+          'control-plane/src/signaling/tokens',
+        ],
+        env: THREE_REPLICAS,
         background: true,
         inMemory: true,
       },
