@@ -39,6 +39,8 @@ const ENVIRONMENT = {
   SERVICE_ICE_SERVERS: JSON.stringify([
     { urls: 'turn:turn.example', username: 'turn', credential: 'canary-turn-credential' },
   ]),
+  SERVICE_TURN_URLS: 'turn:turn.example',
+  SERVICE_TURN_SECRET: 'canary-secret-of-the-turn-server',
   SERVICE_DEV_AGENT_AUTH: '1',
   SERVICE_LOG_LEVEL: 'trace',
 };

@@ -26,12 +26,13 @@ export function registerSessionsRoutes(
 ): void {
   const signaling = (
     request: Pick<EarlyRequest<'sessions.launch'>, 'headers' | 'overTls'>,
+    sessionId: string,
     token: SignalingToken,
   ): Signaling => ({
     url: signalingUrl(request.headers, request.overTls, deps.config.http.publicBaseUrl),
     token: token.token,
     expires_at: instant(token.expiresAt),
-    ice_servers: sessions.iceServers,
+    ice_servers: sessions.iceServers(sessionId),
   });
 
   const launches = createWindowLimiter(LAUNCHES_PER_USER, deps.clock);
@@ -39,7 +40,7 @@ export function registerSessionsRoutes(
     'sessions.launch',
     async (request) => {
       const { session, token } = await sessions.launch(request.caller, request.body);
-      return { status: 201, body: { session, signaling: signaling(request, token) } };
+      return { status: 201, body: { session, signaling: signaling(request, session.id, token) } };
     },
     { early: ({ caller }) => launches.take(caller.userId) },
   );
@@ -64,7 +65,7 @@ export function registerSessionsRoutes(
     'sessions.signalingToken',
     async (request) => {
       const token = await sessions.mintToken(request.caller, request.params.id);
-      return { status: 201, body: { signaling: signaling(request, token) } };
+      return { status: 201, body: { signaling: signaling(request, request.params.id, token) } };
     },
     { early: ({ caller }) => tickets.take(caller.userId) },
   );

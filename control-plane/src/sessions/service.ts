@@ -16,6 +16,7 @@ import { createKeyedQueue } from '../platform/queues/keyed-queue.ts';
 import type { Recordings } from '../recordings/index.ts';
 import type { Settings } from '../settings/index.ts';
 import {
+  mintIceServers,
   type SessionDirectory,
   type SignalingToken,
   type SignalingTokens,
@@ -67,7 +68,8 @@ interface Page<Item> {
 /** Sessions from launch to end. Every method with a parameter `caller` checks the rights of this account. */
 export interface Sessions extends SessionDirectory, Captures {
   readonly streams: EventStreams;
-  readonly iceServers: IceServer[];
+  /** ICE servers with credentials for one viewer connection of this session. */
+  iceServers(sessionId: string): IceServer[];
   /** Launches sessions for consoles. */
   readonly consoles: ConsoleSessions;
   /** Launches a measurement. @throws ApiError 409 with the reason */
@@ -183,7 +185,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
 
   return {
     streams,
-    iceServers: config.sessions.iceServers.map((server) => ({ ...server, urls: [...server.urls] })),
+    iceServers: (sessionId) => mintIceServers(config.sessions, sessionId, clock.nowMs()).iceServers,
     consoles: createConsoleSessions(platform, { launcher, begin, requestStop }),
     launchBench: createBenchLauncher(platform, { launcher, begin }),
     record,

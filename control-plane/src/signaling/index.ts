@@ -1,3 +1,4 @@
+export { mintIceServers } from './ice-servers.ts';
 export { registerSignalingRoutes } from './routes.ts';
 export { createSignaling } from './service.ts';
 export { type SessionChange, type SessionDirectory, sessionSubjects } from './subjects.ts';

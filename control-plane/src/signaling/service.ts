@@ -5,6 +5,7 @@ import { ApiError } from '../platform/errors.ts';
 import { checkOrigin } from '../platform/http/origin/origins.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Settings } from '../settings/index.ts';
+import { mintIceServers } from './ice-servers.ts';
 import { createHandshakeLimiter, type HandshakeLimiter } from './limiter.ts';
 import { type SessionDirectory, sessionSubjects } from './subjects.ts';
 import type { SignalingTokens } from './tokens.ts';
@@ -60,7 +61,6 @@ export function createSignaling(platform: Platform, deps: SignalingDeps): Signal
   const limiter = deps.limiter ?? createHandshakeLimiter(clock);
   const lastConns = new LRUCache<string, number>({ max: MAX_REMEMBERED_CONNS });
   const sockets = new Set<ViewerSocket>();
-  const iceServers = config.sessions.iceServers.map((server) => ({ ...server, urls: [...server.urls] }));
 
   function nextConn(sessionId: string): number {
     const conn = Math.max((lastConns.get(sessionId) ?? 0) + 1, clock.nowMs());
@@ -95,7 +95,7 @@ export function createSignaling(platform: Platform, deps: SignalingDeps): Signal
         {
           agents: deps.agents,
           sessions: deps.sessions,
-          iceServers,
+          mintIceServers: (sessionId) => mintIceServers(config.sessions, sessionId, clock.nowMs()),
           consumeToken: (text) => deps.tokens.consume(text),
           tokenFailed: () => limiter.failed(addressKey),
           nextConn,

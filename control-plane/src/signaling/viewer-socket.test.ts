@@ -8,6 +8,7 @@ import { createInProcessBus } from '../platform/bus/in-process.ts';
 import { withGaps } from '../platform/bus/testing/gaps.ts';
 import { unavailable } from '../platform/errors.ts';
 import { ManualClock } from '../testing/index.ts';
+import type { MintedIceServers } from './ice-servers.ts';
 import { type SignalToViewer, sessionSubjects, type ViewedSession } from './subjects.ts';
 import { ViewerSocket } from './viewer-socket.ts';
 
@@ -56,6 +57,7 @@ interface WorldOptions {
   consume?: () => Promise<string | null>;
   relay?: 'open' | 'full' | 'gone' | 'silent';
   view?: () => Promise<ViewedSession | undefined>;
+  mintIceServers?: (sessionId: string) => MintedIceServers;
 }
 
 async function world(options: WorldOptions = {}) {
@@ -81,7 +83,7 @@ async function world(options: WorldOptions = {}) {
         },
       },
       sessions: { view: options.view ?? (async () => SESSION) },
-      iceServers: [],
+      mintIceServers: options.mintIceServers ?? (() => ({ iceServers: [], ttlSecs: null })),
       consumeToken: options.consume ?? (async () => SESSION.id),
       tokenFailed: () => {},
       nextConn: () => 1,
@@ -107,6 +109,28 @@ const offer = (sdp: string): SignalToViewer => ({
   conn: 1,
   text: JSON.stringify({ type: 'offer', pc_id: SESSION.id, sdp, reason: 'first' }),
   last: null,
+});
+
+test('ready and attach have ICE servers of their own, made when each is sent', async () => {
+  let made = 0;
+  let view: ViewedSession = { ...SESSION, state: 'starting', relay_ready: false };
+  const { bus, clock, socket, toAgent, say } = await world({
+    view: async () => view,
+    mintIceServers: (sessionId) => {
+      made += 1;
+      const username = `${made}:${sessionId}`;
+      return { iceServers: [{ urls: ['turn:a'], username, credential: 'c' }], ttlSecs: 600 };
+    },
+  });
+  await say(hello);
+  const servers = (count: number) => [
+    { urls: ['turn:a'], username: `${count}:${SESSION.id}`, credential: 'c' },
+  ];
+  expect(socket.sent.at(-1)).toMatchObject({ type: 'ready', ice_servers: servers(1), ice_ttl_secs: 600 });
+  view = SESSION;
+  bus.publish(sessionSubjects.changed, SESSION.id, {});
+  await clock.pass(0);
+  expect(toAgent).toMatchObject([{ type: 'attach', ice_servers: servers(2) }]);
 });
 
 describe('queues are bounded', () => {

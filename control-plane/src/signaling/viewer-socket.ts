@@ -23,7 +23,6 @@ import {
   type BrowserMessage,
   encodeServiceFrame,
   type Hello,
-  type IceServer,
   MAX_SIGNAL_FRAME_BYTES,
   relayBrowserFrame,
   type ServiceMessage,
@@ -40,6 +39,7 @@ import { type Agents, hostSubjects } from '../fleet/index.ts';
 import type { Subscription } from '../platform/bus/bus.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { MintedIceServers } from './ice-servers.ts';
 import { RelayFilter } from './inbox.ts';
 import {
   type SessionDirectory,
@@ -77,7 +77,8 @@ type CloseCode = (typeof SIGNAL_CLOSE)[keyof typeof SIGNAL_CLOSE] | typeof UNSUP
 export interface ViewerDeps {
   agents: Pick<Agents, 'signal' | 'link'>;
   sessions: SessionDirectory;
-  iceServers: IceServer[];
+  /** Returns ICE servers with credentials that were made just now. */
+  mintIceServers(sessionId: string): MintedIceServers;
   consumeToken(token: string): Promise<string | null>;
   tokenFailed(): void;
   /** Returns a connection number that grows per session, also across restarts. */
@@ -263,12 +264,14 @@ export class ViewerSocket {
     this.#session = current;
     this.#lastNotice = noticeOf(current);
     const { codec, width, height, fps, mic, recording } = current.stream;
+    const { iceServers, ttlSecs } = this.#deps.mintIceServers(current.id);
     this.#send({
       type: 'ready',
       protocol: SIGNAL_PROTOCOL,
       session: { id: current.id, state: current.state, state_detail: current.state_detail },
       stream: { codec, width, height, fps, audio: true, mic, recording },
-      ice_servers: this.#deps.iceServers,
+      ice_servers: iceServers,
+      ...(ttlSecs !== null && { ice_ttl_secs: ttlSecs }),
       conn: this.#conn,
     });
     this.#deps.handshakeDone();
@@ -285,7 +288,8 @@ export class ViewerSocket {
       type: 'attach',
       client_id: this.#hello.client_id,
       hello: this.#hello,
-      ice_servers: this.#deps.iceServers,
+      // Minted again, because the session may have waited for its host since `ready`.
+      ice_servers: this.#deps.mintIceServers(session.id).iceServers,
     });
     this.#attached = this.#conn;
     this.#toAgent({ conn: this.#conn, text: attach });

@@ -122,6 +122,11 @@ export const readySchema = z.object({
     recording: z.boolean(),
   }),
   ice_servers: z.array(iceServer).max(32),
+  /**
+   * Seconds until the credentials in `ice_servers` expire, counted from the arrival of this message. Missing: they do
+   * not expire.
+   */
+  ice_ttl_secs: count.optional(),
   conn: int,
 });
 export const sessionSchema = z.object({

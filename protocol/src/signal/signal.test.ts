@@ -37,6 +37,7 @@ const fromService: ServiceMessage[] = [
     session: { id: A, state: 'starting', state_detail: 'starting app' },
     stream: { codec: 'h264', width: 1280, height: 720, fps: 60, audio: true, mic: false, recording: false },
     ice_servers: [{ urls: ['stun:192.0.2.1:3478'], username: 'u', credential: 'c' }],
+    ice_ttl_secs: 600,
     conn: 1,
   },
   { type: 'session', state: 'running', state_detail: null, app_launch_state: 'game_running' },

@@ -113,8 +113,8 @@ export const listenAddress = reading(
   parseListenAddress,
 );
 
-/** The token must be long enough that it cannot be guessed. */
-export const metricsToken = reading('16 to 256 printable characters without spaces', (text) =>
+/** A token or secret; long enough that it cannot be guessed. */
+export const printableSecret = reading('16 to 256 printable characters without spaces', (text) =>
   /^[!-~]{16,256}$/.test(text) ? text : null,
 );
 
@@ -298,6 +298,25 @@ export const registryHosts = reading(
     const entries = commaList(text).map(parseRegistryHost);
     const known = entries.filter((entry) => entry !== null);
     return known.length === entries.length ? known : null;
+  },
+);
+
+/** Maximum addresses of SERVICE_TURN_URLS; browsers gather slowly with more, and the agent uses at most eight. */
+const MAX_TURN_URLS = 8;
+const TURN_URL =
+  /^turns?:(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]{1,253})(?::(\d{1,5}))?(?:\?transport=(?:udp|tcp))?$/;
+
+/** Addresses of TURN servers. Source: RFC 7065. */
+export const turnUrls = reading(
+  'at most 8 addresses such as turn:turn.example.org:3478?transport=udp or turns:turn.example.org, separated by commas',
+  (text): string[] | null => {
+    const entries = commaList(text);
+    const areValid = entries.every((entry) => {
+      const match = TURN_URL.exec(entry);
+      const portNumber = Number(match?.[1] ?? 1);
+      return match !== null && portNumber >= 1 && portNumber <= 65_535;
+    });
+    return areValid && entries.length >= 1 && entries.length <= MAX_TURN_URLS ? entries : null;
   },
 );
 

@@ -32,8 +32,8 @@ const CONTRACT_VARIABLES = `
   SERVICE_IMAGE_CATALOG_BASE_URL SERVICE_IMAGE_REGISTRY_HOSTS SERVICE_SEED_FILE SERVICE_JOBS SERVICE_JOBS_TICK_SECS
   SERVICE_JOBS_TIMEZONE SERVICE_JOBS_RUN_RETENTION SERVICE_JOBS_RUN_RETENTION_DAYS SERVICE_JOBS_CLAIM_TIMEOUT_SECS
   SERVICE_STORAGE_PROVIDER SERVICE_PLACEMENT_POLICY SERVICE_VRAM_MIN_FREE_MB SERVICE_VRAM_INFLIGHT_ESTIMATE_MB
-  SERVICE_VRAM_STALENESS_SECS SERVICE_SESSION_GRACE_SECS SERVICE_ICE_SERVERS SERVICE_TELEMETRY_ROLLING_WINDOW
-  SERVICE_TELEMETRY_POSTMORTEM_RETENTION SERVICE_TELEMETRY_RETAIN_INTERVAL SERVICE_BENCH_APP SERVICE_ENROLLMENT_TOKEN
+  SERVICE_VRAM_STALENESS_SECS SERVICE_SESSION_GRACE_SECS SERVICE_ICE_SERVERS SERVICE_TURN_URLS
+  SERVICE_TURN_SECRET SERVICE_TELEMETRY_ROLLING_WINDOW SERVICE_TELEMETRY_POSTMORTEM_RETENTION SERVICE_TELEMETRY_RETAIN_INTERVAL SERVICE_BENCH_APP SERVICE_ENROLLMENT_TOKEN
 `
   .trim()
   .split(/\s+/);
@@ -69,6 +69,7 @@ describe('configuration from the environment', () => {
       vramStalenessSecs: 20,
       graceSecs: 600,
       iceServers: [],
+      turn: null,
     });
   });
 
@@ -320,6 +321,63 @@ describe('configuration from the environment', () => {
       { urls: ['stun:a.example'] },
       { urls: ['turn:b.example'], username: 'u', credential: 'c' },
     ]);
+  });
+
+  describe('of TURN servers', () => {
+    const SECRET = 'sixteen-chars-00';
+    const turn = (urls: string) =>
+      loadConfig({ SERVICE_TURN_URLS: urls, SERVICE_TURN_SECRET: SECRET }).sessions.turn;
+
+    test('has their addresses and the shared secret', () => {
+      expect(
+        turn('turn:a.example, turn:192.0.2.1:3478?transport=udp,turns:[2001:db8::1]:443?transport=tcp'),
+      ).toEqual({
+        urls: [
+          'turn:a.example',
+          'turn:192.0.2.1:3478?transport=udp',
+          'turns:[2001:db8::1]:443?transport=tcp',
+        ],
+        secret: SECRET,
+      });
+    });
+
+    test.each([
+      'stun:a.example',
+      'turn://a.example',
+      'turn:user@a.example',
+      'turn:a.example:0',
+      'turn:a.example:65536',
+      'turn:a.example?transport=tls',
+      'turn:a.example/path',
+      Array(9).fill('turn:a.example').join(','),
+      ',',
+    ])('refuses %s', (urls) => {
+      expect(problemsOf({ SERVICE_TURN_URLS: urls, SERVICE_TURN_SECRET: SECRET })).toEqual([
+        expect.stringMatching(/^SERVICE_TURN_URLS: expected at most 8 addresses such as /),
+      ]);
+    });
+
+    test('names the missing one of address and secret, and never shows a secret', () => {
+      expect(problemsOf({ SERVICE_TURN_URLS: 'turn:a.example' })).toEqual([
+        'SERVICE_TURN_SECRET: expected a value, because SERVICE_TURN_URLS is set',
+      ]);
+      expect(problemsOf({ SERVICE_TURN_SECRET: SECRET })).toEqual([
+        'SERVICE_TURN_URLS: expected a value, because SERVICE_TURN_SECRET is set',
+      ]);
+      for (const bad of ['hunter2', 'with a space in it', 'x'.repeat(257)])
+        expect(problemsOf({ SERVICE_TURN_URLS: 'turn:a.example', SERVICE_TURN_SECRET: bad })).toContain(
+          'SERVICE_TURN_SECRET: expected 16 to 256 printable characters without spaces',
+        );
+    });
+
+    test('needs a grace in which a viewer can connect', () => {
+      const env = { SERVICE_TURN_URLS: 'turn:a.example', SERVICE_TURN_SECRET: SECRET };
+      expect(problemsOf({ ...env, SERVICE_SESSION_GRACE_SECS: '60' })).toEqual([]);
+      expect(problemsOf({ ...env, SERVICE_SESSION_GRACE_SECS: '59' })).toEqual([
+        expect.stringMatching(/^SERVICE_SESSION_GRACE_SECS: expected at least 60/),
+      ]);
+      expect(problemsOf({ SERVICE_SESSION_GRACE_SECS: '1' })).toEqual([]);
+    });
   });
 
   test('a proxy block wider than /8 is legal and warned about', () => {

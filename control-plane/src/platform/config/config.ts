@@ -110,6 +110,8 @@ export interface Config {
     vramStalenessSecs: number;
     graceSecs: number;
     iceServers: readonly IceServer[];
+    /** TURN servers that accept credentials made with this secret; null: there are none. */
+    turn: { urls: readonly string[]; secret: string } | null;
   };
   certification: {
     /** Name of the app that encoder certification runs. */
@@ -204,7 +206,10 @@ export function readConfig(environment: Environment): LoadedConfig {
       );
   }
   const complete = withDefaults(values);
-  problems.push(...contradictions(values, telemetryOf(complete)));
+  // A refused value is not in `values`, so it would also be reported as missing.
+  const refused = new Set(problems.map(variableOf));
+  const conflicts = contradictions(values, telemetryOf(complete));
+  problems.push(...conflicts.filter((problem) => !refused.has(variableOf(problem))));
   if (problems.length > 0) throw new ConfigError(problems);
   const warnings = [
     ...wideBlocks(values.SERVICE_TRUSTED_PROXIES ?? []).map(
@@ -221,6 +226,9 @@ export function readConfig(environment: Environment): LoadedConfig {
   });
   return { config: assemble(complete, values), lines: shownLines, warnings };
 }
+
+/** The variable at the start of a problem's line. */
+const variableOf = (problem: string): string => problem.slice(0, problem.indexOf(':'));
 
 /** Maximum quoted characters of a wrong value, so that the log line stays readable. */
 const QUOTED_CHARACTERS = 100;
@@ -249,6 +257,12 @@ function shown(name: VariableName, text: string): string {
  */
 const withoutCredentials = (text: string): string =>
   text.includes('//') ? text.replace(/\/\/.*@/s, '//***@') : text.replace(/^.*:.*@/s, '***@');
+
+/**
+ * Shortest lifetime of TURN credentials in seconds. They must not expire while a viewer connects, which takes at most
+ * two steps of 20 s (NEGOTIATION_STEP_TIMEOUT_MS).
+ */
+const MIN_TURN_SECS = 60;
 
 /** Messages about set variables that conflict with each other. */
 function contradictions(values: Values, { rollingMs, postmortemMs }: Config['telemetry']): string[] {
@@ -288,6 +302,16 @@ function contradictions(values: Values, { rollingMs, postmortemMs }: Config['tel
   }
   if (metrics === undefined && metricsToken !== undefined)
     problems.push('SERVICE_METRICS_TOKEN: expected together with SERVICE_METRICS_ADDR');
+  const { SERVICE_TURN_URLS: turnUrls, SERVICE_TURN_SECRET: turnSecret } = values;
+  if (turnUrls !== undefined && turnSecret === undefined)
+    problems.push('SERVICE_TURN_SECRET: expected a value, because SERVICE_TURN_URLS is set');
+  if (turnUrls === undefined && turnSecret !== undefined)
+    problems.push('SERVICE_TURN_URLS: expected a value, because SERVICE_TURN_SECRET is set');
+  const graceSecs = values.SERVICE_SESSION_GRACE_SECS ?? MIN_TURN_SECS;
+  if (turnUrls !== undefined && graceSecs < MIN_TURN_SECS)
+    problems.push(
+      `SERVICE_SESSION_GRACE_SECS: expected at least ${MIN_TURN_SECS}, because TURN credentials (SERVICE_TURN_URLS) are valid for this time`,
+    );
   const bootstrap = [
     'BOOTSTRAP_ADMIN_EMAIL',
     'BOOTSTRAP_ADMIN_USERNAME',
@@ -319,6 +343,13 @@ function telemetryOf(values: CompleteValues): Config['telemetry'] {
     postmortemMs: values.SERVICE_TELEMETRY_POSTMORTEM_RETENTION,
     retainInterval: lockOf('SERVICE_TELEMETRY_RETAIN_INTERVAL', values),
   };
+}
+
+function turnOf({
+  SERVICE_TURN_URLS: urls,
+  SERVICE_TURN_SECRET: secret,
+}: Values): Config['sessions']['turn'] {
+  return urls === undefined || secret === undefined ? null : { urls, secret };
 }
 
 function busOf(values: Values): Config['bus'] {
@@ -450,6 +481,7 @@ function assemble(values: CompleteValues, given: Values): Config {
       vramStalenessSecs: values.SERVICE_VRAM_STALENESS_SECS,
       graceSecs: values.SERVICE_SESSION_GRACE_SECS,
       iceServers: values.SERVICE_ICE_SERVERS,
+      turn: turnOf(values),
     },
     certification: { benchApp: values.SERVICE_BENCH_APP },
     telemetry: telemetryOf(values),

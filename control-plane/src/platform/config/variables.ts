@@ -14,17 +14,18 @@ import {
   intervalMs,
   lenientIntervalMs,
   listenAddress,
-  metricsToken,
   nameList,
   originList,
   port,
   positiveDurationMs,
   previousSecretKeys,
+  printableSecret,
   proxyList,
   registryHosts,
   secretKey,
   timeZone,
   trimmed,
+  turnUrls,
   wholeNumber,
 } from './config-values.ts';
 
@@ -61,7 +62,7 @@ export const VARIABLES = {
   SERVICE_CONNECTIONS_PER_ADDRESS: wholeNumber(0),
   SERVICE_DRAIN_SECS: wholeNumber(0, 300),
   SERVICE_METRICS_ADDR: listenAddress,
-  SERVICE_METRICS_TOKEN: metricsToken,
+  SERVICE_METRICS_TOKEN: printableSecret,
   SERVICE_ALLOWED_ORIGINS: originList,
 
   AUTH_TOKEN_TTL: positiveDurationMs,
@@ -111,6 +112,8 @@ export const VARIABLES = {
   SERVICE_VRAM_STALENESS_SECS: wholeNumber(1),
   SERVICE_SESSION_GRACE_SECS: wholeNumber(1),
   SERVICE_ICE_SERVERS: iceServers,
+  SERVICE_TURN_URLS: turnUrls,
+  SERVICE_TURN_SECRET: printableSecret,
   SERVICE_BENCH_APP: trimmed,
 
   SERVICE_TELEMETRY_ROLLING_WINDOW: positiveDurationMs,
@@ -139,6 +142,7 @@ export const SECRET_VARIABLES: ReadonlySet<VariableName> = new Set<VariableName>
   'SERVICE_SECRET_KEY',
   'SERVICE_SECRET_KEY_PREVIOUS',
   'SERVICE_STEAMGRIDDB_API_KEY',
+  'SERVICE_TURN_SECRET',
 ]);
 
 /** Variables for which an empty value has another meaning than no value. */

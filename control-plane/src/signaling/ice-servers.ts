@@ -1,0 +1,44 @@
+import { createHmac } from 'node:crypto';
+import type { IceServer } from '@footlight/protocol/signal';
+import type { Config } from '../platform/config/config.ts';
+
+/** ICE servers for one viewer connection. */
+export interface MintedIceServers {
+  iceServers: IceServer[];
+  /** Seconds until the credentials of the TURN servers expire; null: they do not expire. */
+  ttlSecs: number | null;
+}
+
+/**
+ * Credentials of a TURN server for one session. Pure.
+ * @param secret the secret that the control plane shares with the TURN server
+ * @param expiresAtSecs Unix time in seconds; afterwards the server accepts no new allocations
+ * @returns username with expiry and session id, and base64(HMAC-SHA1(secret, username))
+ * Source: draft-uberti-behave-turn-rest-00, section 2.2; coturn's option use-auth-secret.
+ */
+export function turnCredentials(
+  secret: string,
+  sessionId: string,
+  expiresAtSecs: number,
+): { username: string; credential: string } {
+  const username = `${expiresAtSecs}:${sessionId}`;
+  return { username, credential: createHmac('sha1', secret).update(username).digest('base64') };
+}
+
+/**
+ * The configured ICE servers, followed by the TURN servers with credentials for this session. Pure.
+ * @param config iceServers, the TURN servers with their secret, and graceSecs, the lifetime of the credentials: a
+ *   session without a connection to its host ends after the same time
+ */
+export function mintIceServers(
+  config: Pick<Config['sessions'], 'iceServers' | 'turn' | 'graceSecs'>,
+  sessionId: string,
+  nowMs: number,
+): MintedIceServers {
+  const iceServers: IceServer[] = config.iceServers.map((server) => ({ ...server, urls: [...server.urls] }));
+  const { turn, graceSecs } = config;
+  if (turn === null) return { iceServers, ttlSecs: null };
+  const expiresAtSecs = Math.floor(nowMs / 1000) + graceSecs;
+  iceServers.push({ urls: [...turn.urls], ...turnCredentials(turn.secret, sessionId, expiresAtSecs) });
+  return { iceServers, ttlSecs: graceSecs };
+}
