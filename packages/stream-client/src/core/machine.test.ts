@@ -17,6 +17,7 @@ const ready: ServiceMessage = {
   ice_servers: [],
   conn: 1,
 };
+const readyFor = (ice_ttl_secs: number): ServiceMessage => ({ ...ready, ice_ttl_secs });
 const offer = (pc_id: string): ServiceMessage => ({ type: 'offer', pc_id, sdp: 'v=0', reason: 'first' });
 const message = (content: ServiceMessage): Fact => ({ type: 'message', message: content });
 const access: Fact = { type: 'access', url: 'wss://host/v1/signal', ice_servers: null };
@@ -454,6 +455,67 @@ describe('the end', () => {
   });
 });
 
+describe('ICE servers with credentials that expire', () => {
+  const TTL_SECS = 600;
+  const liveFor = () =>
+    greeted().after(
+      message(readyFor(TTL_SECS)),
+      message(offer(P1)),
+      { type: 'peer_state', pc_id: P1, state: 'connected' },
+      { type: 'frame', pc_id: P1 },
+    );
+
+  test('until the expiry, a new connection uses them', () => {
+    const play = liveFor();
+    play.nowMs = TTL_SECS * 1000 - 1;
+    play.after({ type: 'renegotiate' });
+    expect(play.action('send')?.message).toMatchObject({ type: 'renegotiate', reason: 'user' });
+  });
+
+  test.each([
+    ['the person wants it', { type: 'renegotiate' } as Fact],
+    ['it is stuck', { type: 'stuck', pc_id: P1 } as Fact],
+  ])('afterwards, a new socket gets new ones, and an offer without resume: %s', (_why, fact) => {
+    const play = liveFor();
+    play.nowMs = TTL_SECS * 1000;
+    play.after(fact);
+    expect(play.action('send')).toBeUndefined();
+    expect(play.action('close_socket')).toEqual({ type: 'close_socket', bye: false });
+    expect(play.action('fetch_access')).toBeDefined();
+    // The connection plays on until the new one is connected.
+    expect(play.action('close_peer')).toBeUndefined();
+
+    // The page still needs the offer if the first attempt fails.
+    play.after(access, { type: 'socket_closed', code: 1006 }, { type: 'timer', name: 'retry' }, access);
+    expect(play.after({ type: 'socket_open' }).action('send_hello')?.resume).toBeNull();
+
+    const ice_servers = [{ urls: ['turn:a'], username: '1:s', credential: 'c' }];
+    play.after(message({ ...readyFor(TTL_SECS), ice_servers } as ServiceMessage));
+    expect(play.after(message(offer(P2))).action('build_peer')).toMatchObject({ ice_servers });
+    play.after({ type: 'peer_state', pc_id: P2, state: 'connected' }, { type: 'frame', pc_id: P2 });
+
+    // With the offer the matter is settled: a later socket resumes again.
+    play.after({ type: 'socket_closed', code: 1006 }, { type: 'timer', name: 'retry' }, access);
+    expect(play.after({ type: 'socket_open' }).action('send_hello')?.resume).toBe(P2);
+  });
+
+  test('a lost socket does not matter to a relay in use: the connection is resumed', () => {
+    const play = liveFor();
+    play.nowMs = TTL_SECS * 1000;
+    play.after({ type: 'socket_closed', code: 1006 }, { type: 'timer', name: 'retry' }, access);
+    expect(play.after({ type: 'socket_open' }).action('send_hello')?.resume).toBe(P1);
+  });
+
+  test('a first offer that comes after the expiry is not answered with them', () => {
+    const play = greeted().after(message(readyFor(TTL_SECS)));
+    play.nowMs = TTL_SECS * 1000;
+    play.after(message(offer(P1)));
+    expect(play.action('build_peer')).toBeUndefined();
+    play.after(access, { type: 'socket_open' }, message(readyFor(TTL_SECS)), message(offer(P2)));
+    expect(play.action('build_peer')?.offer.pc_id).toBe(P2);
+  });
+});
+
 describe('any events in any order', () => {
   const id = fc.constantFrom(P1, P2);
   const anyFact: fc.Arbitrary<Fact> = fc.oneof(
@@ -469,7 +531,7 @@ describe('any events in any order', () => {
     id.map((pc_id): Fact => ({ type: 'stuck', pc_id })),
     id.map((pc_id) => message(offer(pc_id))),
     id.map((pc_id) => message({ type: 'resumed', pc_id })),
-    fc.constant(message(ready)),
+    fc.constantFrom(ready, readyFor(1)).map(message),
     fc.constant(message({ type: 'error', code: 'ice_timeout', message: '', fatal: false })),
     fc
       .constantFrom<TimerName>('retry', 'handshake', 'retire', 'grace', 'renegotiate', 'offer')

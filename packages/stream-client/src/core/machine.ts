@@ -203,8 +203,9 @@ function again(model: Model): Step {
 }
 
 function greet(model: Model): Step {
-  // Resumes the connection only if it still plays; otherwise the service offers a new connection.
-  const resume = model.current?.connected && !model.current.lost ? model.current.pc_id : null;
+  // Resumes the connection only if it still plays; without `resume` the host offers a new connection.
+  const plays = model.current?.connected === true && !model.current.lost;
+  const resume = plays && !model.offer_needed ? (model.current?.pc_id ?? null) : null;
   return { model: { ...model, socket: 'greeted' }, actions: [{ type: 'send_hello', resume }] };
 }
 
@@ -242,6 +243,7 @@ function receive(model: Model, message: ServiceMessage, at: StepContext): Step {
         unreachable: false,
         session: { ...session, app: model.session?.app ?? null },
         ice_servers: message.ice_servers,
+        ice_expire_at_ms: message.ice_ttl_secs === undefined ? null : at.nowMs + message.ice_ttl_secs * 1000,
       };
       return {
         model: next,
@@ -260,7 +262,7 @@ function receive(model: Model, message: ServiceMessage, at: StepContext): Step {
       };
     }
     case 'offer':
-      return model.socket === 'ready' ? offered(model, message) : stay(model);
+      return model.socket === 'ready' ? offered(model, message, at) : stay(model);
     case 'resumed':
       return resumed(model, message.pc_id, at);
     case 'candidate': {
@@ -276,17 +278,19 @@ function receive(model: Model, message: ServiceMessage, at: StepContext): Step {
   }
 }
 
-function offered(model: Model, offer: Offer): Step {
+function offered(model: Model, offer: Offer, at: StepContext): Step {
   // Ignores an offer whose id is already in use. A second peer with this id would leave the first peer without an
   // owner.
   if (model.current?.pc_id === offer.pc_id || model.next?.pc_id === offer.pc_id) return stay(model);
+  // The session waited long for its host. The host has newer credentials than this page.
+  if (isExpired(model, at)) return again({ ...model, offer_needed: true });
   const actions: Action[] = [{ type: 'clear_timer', name: 'offer' }];
   // Replaces a connection that was never established. The connection that plays stays until the new one plays.
   if (model.next !== null) actions.push({ type: 'close_peer', pc_id: model.next.pc_id });
   actions.push({ type: 'build_peer', offer, ice_servers: model.ice_servers });
   if (model.current !== null) actions.push({ type: 'set_timer', name: 'retire', ms: MAKE_BEFORE_BREAK_MS });
   const next: PeerModel = { pc_id: offer.pc_id, connected: false, lost: false };
-  return { model: { ...model, next, last_pc_id: offer.pc_id, pending: null }, actions };
+  return { model: { ...model, next, last_pc_id: offer.pc_id, pending: null, offer_needed: false }, actions };
 }
 
 function resumed(model: Model, pc_id: string, at: StepContext): Step {
@@ -404,14 +408,21 @@ function requestOffer(model: Model, reason: Renegotiate['reason'], at: StepConte
       actions: [{ type: 'set_timer', name: 'renegotiate', ms: waitMs }],
     };
   }
+  const noted: Model = { ...model, pending: null, renegotiated_at_ms: at.nowMs };
+  // A TURN server refuses a new connection with expired credentials. A new socket gets new credentials for the page and
+  // the host, and an offer.
+  if (isExpired(model, at)) return again({ ...noted, offer_needed: true });
   return {
-    model: { ...model, pending: null, renegotiated_at_ms: at.nowMs },
+    model: noted,
     actions: [
       { type: 'send', message: { type: 'renegotiate', pc_id: model.last_pc_id, reason } },
       { type: 'set_timer', name: 'offer', ms: OFFER_MS },
     ],
   };
 }
+
+const isExpired = ({ ice_expire_at_ms }: Model, { nowMs }: StepContext): boolean =>
+  ice_expire_at_ms !== null && nowMs >= ice_expire_at_ms;
 
 function controlBye(
   model: Model,

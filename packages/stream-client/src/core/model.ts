@@ -57,6 +57,10 @@ export interface Model {
   unreachable: boolean;
   session: { state: SessionStateName; detail: string | null; app: AppLaunchState | null } | null;
   ice_servers: IceServer[];
+  /** monotonic ms at which the credentials in ice_servers expire; null: they do not expire */
+  ice_expire_at_ms: number | null;
+  /** the next hello must not resume the current connection, because the page needs an offer */
+  offer_needed: boolean;
   current: PeerModel | null;
   next: PeerModel | null;
   /** id of the newest offer; a renegotiation names this id even if the connection no longer exists */
@@ -125,6 +129,8 @@ export const INITIAL: Model = {
   unreachable: false,
   session: null,
   ice_servers: [],
+  ice_expire_at_ms: null,
+  offer_needed: false,
   current: null,
   next: null,
   last_pc_id: null,
