@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
-import { connect } from 'node:net';
-import { eventually, freePort } from './stack/program.ts';
+import { eventually, freePort, isListening } from './stack/program.ts';
 
 const START_LIMIT_MS = 20_000;
 
@@ -74,16 +73,4 @@ export async function startNats(words: readonly string[] = []): Promise<NatsServ
 function isStopped(pid = 0): boolean {
   const threads = readdirSync(`/proc/${pid}/task`);
   return threads.every((thread) => /\) T /.test(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')));
-}
-
-/** null: the port is not open yet. */
-function isListening(port: number): Promise<true | null> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(null));
-  });
 }

@@ -86,6 +86,18 @@ export function startProgram(
   };
 }
 
+/** null: the port is not open yet. */
+export function isListening(port: number, address = '127.0.0.1'): Promise<true | null> {
+  return new Promise((resolve) => {
+    const socket = net.connect(port, address);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(null));
+  });
+}
+
 /** A free TCP port. */
 export async function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {

@@ -66,11 +66,23 @@ test('missing or invalid settings get their defaults', () => {
 test('ICE servers that the library cannot use are left out', () => {
   expect(
     nativeIceServers([
-      { urls: ['stun:stun.example:3478', 'turn:turn.example', 'http://x'] },
-      { urls: ['turns:turn.example?transport=tcp'], username: 'u', credential: 'c' },
+      { urls: ['stun:stun.example:3478', 'stun:[2001:db8::2]', 'turn:turn.example', 'http://x'] },
+      {
+        urls: [
+          'turns:turn.example?transport=tcp',
+          'turns:turn.example',
+          'turn:turn.example?transport=tcp',
+          'turn:turn.example?transport=udp',
+          'turn:[2001:db8::1]:443',
+        ],
+        username: 'u',
+        credential: 'c',
+      },
     ]),
   ).toEqual([
-    'stun:stun.example:3478',
-    { hostname: 'turn.example', port: 5349, username: 'u', password: 'c', relayType: 'TurnTls' },
+    { hostname: 'stun.example', port: 3478 },
+    { hostname: '2001:db8::2', port: 3478 },
+    { hostname: 'turn.example', port: 3478, username: 'u', password: 'c', relayType: 'TurnUdp' },
+    { hostname: '2001:db8::1', port: 443, username: 'u', password: 'c', relayType: 'TurnUdp' },
   ]);
 });

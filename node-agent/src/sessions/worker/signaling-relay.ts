@@ -43,7 +43,7 @@ export class SignalingRelay {
           conn,
           client_id: msg.client_id,
           hello: msg.hello,
-          ice_servers: msg.ice_servers.slice(0, 16),
+          ice_servers: msg.ice_servers,
         } as ParentMessage);
         return;
       case 'detach':

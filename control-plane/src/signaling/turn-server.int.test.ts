@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { startTurnServer, type TurnServer } from '@footlight/test-harness/turn-server';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { mintIceServers, turnCredentials } from './ice-servers.ts';
+
+const SECRET = 'a-turn-secret-of-a-test';
+const SESSION = '0192f1de-7a3b-7c54-9d0e-2a1b3c4d5e6f';
+const run = promisify(execFile);
+
+describe('coturn with use-auth-secret', () => {
+  let server: TurnServer;
+  beforeAll(async () => {
+    const lines = ['allow-loopback-peers'];
+    server = await startTurnServer({ address: '127.0.0.1', secret: SECRET, lines });
+  });
+  afterAll(() => server?.stop());
+
+  /**
+   * Allocates relays with coturn's own client, and sends a message through them.
+   * @param words for example -t: TCP to the server
+   */
+  async function relays(username: string, credential: string, words: string[] = []): Promise<boolean> {
+    // -y: both ends are clients of the server; -c: no RTCP; -n: messages.
+    const general = ['-y', '-c', '-n', '1', '-p', String(server.port), ...words];
+    const args = [...general, '-u', username, '-w', credential, '127.0.0.1'];
+    try {
+      const { stdout } = await run('turnutils_uclient', args, { timeout: 60_000 });
+      return /tot_recv_msgs=[1-9]/.test(stdout);
+    } catch {
+      return false;
+    }
+  }
+  const minted = () => {
+    const config = {
+      iceServers: [],
+      turn: { urls: [`turn:127.0.0.1:${server.port}`], secret: SECRET },
+      graceSecs: 600,
+    };
+    const { username = '', credential = '' } =
+      mintIceServers(config, SESSION, Date.now()).iceServers[0] ?? {};
+    return { username, credential };
+  };
+  const nowSecs = () => Math.floor(Date.now() / 1000);
+
+  test.each([
+    ['UDP', []],
+    ['TCP', ['-t']],
+  ])('relays over %s with minted credentials', async (_name, words) => {
+    const { username, credential } = minted();
+    expect(await relays(username, credential, words)).toBe(true);
+  });
+
+  test.each([
+    ['expired', () => turnCredentials(SECRET, SESSION, nowSecs() - 1)],
+    ['made with another secret', () => turnCredentials('another-secret-of-a-test', SESSION, nowSecs() + 600)],
+    ['for a later expiry', () => ({ ...minted(), username: `${nowSecs() + 86_400}:${SESSION}` })],
+    ['for another session', () => ({ ...minted(), username: minted().username.replace('0192', '0193') })],
+  ])('refuses credentials that are %s', async (_name, made) => {
+    const { username, credential } = made();
+    expect(await relays(username, credential)).toBe(false);
+    expect(server.log()).toContain(`Cannot find credentials of user <${username}>`);
+  });
+});
