@@ -88,6 +88,12 @@ export interface Quality {
   cause: QualityCause | null;
 }
 
+/**
+ * Path of the stream's packets: without a relay, or through a TURN server, with the protocol that the browser speaks to
+ * the server. The host speaks only UDP to a TURN server.
+ */
+export type NetworkPath = 'direct' | 'turn_udp' | 'turn_tcp' | 'turn_tls';
+
 /** Offset of the host's clock to this page's clock. */
 export interface ClockRecord {
   /** time of the host minus time of this page */
@@ -124,6 +130,8 @@ export interface StreamStats {
   height: number;
   /** packets lost ÷ packets expected in this second, 0–1; null: no packets */
   loss: number | null;
+  /** null: not known yet */
+  path: NetworkPath | null;
   quality: Quality;
   clock: ClockRecord | null;
   /** null: no frame was timed by host and page, or the offset of the clocks is not measured yet */

@@ -170,6 +170,7 @@ export class Meter {
       width: now.width,
       height: now.height,
       loss: second.loss,
+      path: now.path,
       quality: judgeQuality(metrics, facts, health, delay),
       clock,
       delay,

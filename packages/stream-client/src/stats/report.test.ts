@@ -29,6 +29,25 @@ describe('one second of counters', () => {
     expect(raw).toMatchObject({ framesDecoded: 60, width: 1280, mimeType: 'video/H264', rtt: 0.012 });
   });
 
+  test.each([
+    [{ candidateType: 'host' }, { candidateType: 'srflx' }, 'direct'],
+    [{ candidateType: 'prflx' }, { candidateType: 'host' }, 'direct'],
+    [{ candidateType: 'relay', relayProtocol: 'udp' }, { candidateType: 'host' }, 'turn_udp'],
+    [{ candidateType: 'relay', relayProtocol: 'tcp' }, { candidateType: 'relay' }, 'turn_tcp'],
+    [{ candidateType: 'relay', relayProtocol: 'tls' }, { candidateType: 'host' }, 'turn_tls'],
+    [{ candidateType: 'srflx' }, { candidateType: 'relay' }, 'turn_udp'],
+    [{ candidateType: 'host' }, null, null],
+  ])('the path from %o to %o is %s', (local, remote, path) => {
+    const report = [
+      { id: 'other', type: 'candidate-pair', nominated: true, localCandidateId: 'l', remoteCandidateId: 'l' },
+      { id: 'p', type: 'candidate-pair', localCandidateId: 'l', remoteCandidateId: 'r' },
+      { id: 't', type: 'transport', selectedCandidatePairId: 'p' },
+      { id: 'l', type: 'local-candidate', ...local },
+      ...(remote === null ? [] : [{ id: 'r', type: 'remote-candidate', ...remote }]),
+    ];
+    expect(readReport(report, 0).path).toBe(path);
+  });
+
   test('differences of counters become rates, totals stay totals', () => {
     const before = sample({
       atMs: 0,

@@ -1,5 +1,6 @@
 /** Converts RTCPeerConnection.getStats() into the numbers of one second. Pure. */
 import type { ClientMetrics } from '@footlight/protocol/telemetry';
+import type { NetworkPath } from '../types.ts';
 
 /** Totals and current values of one report; undefined when not measured. */
 export interface RawSample {
@@ -19,6 +20,8 @@ export interface RawSample {
   rtt: number | undefined;
   /** bytes received on the selected path: pictures, sound and messages */
   pathBytes: number | undefined;
+  /** null: no path is selected yet, or the browser does not report its ends */
+  path: NetworkPath | null;
   width: number;
   height: number;
   mimeType: string | null;
@@ -50,6 +53,7 @@ export function readReport(report: Iterable<unknown>, atMs: number): RawSample {
     }
     if (path === undefined && entry.type === 'candidate-pair' && entry.nominated === true) path = entry;
   }
+  const endOf = (pair: Entry | undefined, key: string) => byId.get(String(pair?.[key]));
   const codec = typeof video?.codecId === 'string' ? byId.get(video.codecId) : undefined;
   return {
     atMs,
@@ -67,10 +71,24 @@ export function readReport(report: Iterable<unknown>, atMs: number): RawSample {
     jitter: number(video, 'jitter'),
     rtt: number(path, 'currentRoundTripTime'),
     pathBytes: number(path, 'bytesReceived'),
+    path: pathOf(endOf(path, 'localCandidateId'), endOf(path, 'remoteCandidateId')),
     width: number(video, 'frameWidth') ?? 0,
     height: number(video, 'frameHeight') ?? 0,
     mimeType: typeof codec?.mimeType === 'string' ? codec.mimeType : null,
   };
+}
+
+/**
+ * @param local the browser's candidate of the selected pair, @param remote the host's
+ * Source: W3C webrtc-stats, RTCIceCandidateStats: candidateType, relayProtocol.
+ */
+function pathOf(local: Entry | undefined, remote: Entry | undefined): NetworkPath | null {
+  if (local === undefined || remote === undefined) return null;
+  if (local.candidateType === 'relay') {
+    if (local.relayProtocol === 'tls') return 'turn_tls';
+    return local.relayProtocol === 'tcp' ? 'turn_tcp' : 'turn_udp';
+  }
+  return remote.candidateType === 'relay' ? 'turn_udp' : 'direct';
 }
 
 /** Growth of a total; undefined: the total is unknown, or was reset. */

@@ -22,6 +22,7 @@ const second = (ts_unix_ms: number): StreamStats => ({
   width: 1280,
   height: 720,
   loss: 0,
+  path: null,
   quality: { word: 'excellent', cause: null },
   clock: null,
   delay: null,

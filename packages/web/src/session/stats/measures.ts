@@ -1,5 +1,5 @@
 /** The measurements of each second in the statistics: names, units, and how to read their values. Pure. */
-import type { DelaySplit, StreamStats } from '@footlight/stream-client';
+import type { DelaySplit, NetworkPath, StreamStats } from '@footlight/stream-client';
 import { localeTag, msg, t } from '../../i18n/translate.ts';
 
 /** One series over the last minute. */
@@ -108,6 +108,24 @@ export function newestSplit(history: readonly StreamStats[]): DelaySplit | null 
 /** Seconds for which an older split is shown. Chosen, not measured. */
 const RECENT = 5;
 
+/** Names of the paths through a TURN server, untranslated. */
+const RELAY_LABELS: Readonly<Record<Exclude<NetworkPath, 'direct'>, string>> = {
+  turn_udp: msg('TURN over UDP'),
+  turn_tcp: msg('TURN over TCP'),
+  turn_tls: msg('TURN over TLS'),
+};
+
+/** The relay of the stream, translated; null: packets need no relay, or the path is not known yet. */
+export const relayLabel = (path: NetworkPath | null): string | null =>
+  path === null || path === 'direct' ? null : t(RELAY_LABELS[path]);
+
+/** The path of the stream, with the cost of a relay. */
+function pathLabel(path: NetworkPath | null): string {
+  const relay = relayLabel(path);
+  if (relay !== null) return t('{relay}; the relay adds its round trip', { relay });
+  return path === null ? '–' : t('direct');
+}
+
 /** Rows of the full statistics that are not series: [name, value], translated. */
 export function factsOf(last: StreamStats): [name: string, value: string][] {
   const { metrics } = last;
@@ -115,6 +133,7 @@ export function factsOf(last: StreamStats): [name: string, value: string][] {
   const hz = number(metrics.display_refresh_hz);
   return [
     [t('Picture'), last.width > 0 ? `${last.width} × ${last.height} · ${codec}` : codec],
+    [t('Path'), pathLabel(last.path)],
     [t('Encode time on the host'), valueLabel(number(metrics.encode_ms), 'ms')],
     [t('Frames dropped here'), valueLabel(number(metrics.frames_dropped), '')],
     [t('Freezes'), valueLabel(number(metrics.freeze_count), '')],

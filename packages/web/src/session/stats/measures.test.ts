@@ -1,0 +1,31 @@
+import type { NetworkPath, StreamStats } from '@footlight/stream-client';
+import { describe, expect, test } from 'vitest';
+import { factsOf, relayLabel } from './measures.ts';
+
+const stats = (path: NetworkPath | null): StreamStats => ({
+  ts_unix_ms: 0,
+  metrics: {},
+  client_health: 'smooth',
+  client_health_reason: '',
+  codec_mime_type: null,
+  width: 0,
+  height: 0,
+  loss: null,
+  path,
+  quality: { word: 'excellent', cause: null },
+  clock: null,
+  delay: null,
+});
+
+describe('the path of a stream', () => {
+  test.each([
+    [null, null, '–'],
+    ['direct', null, 'direct'],
+    ['turn_udp', 'TURN over UDP', 'TURN over UDP; the relay adds its round trip'],
+    ['turn_tcp', 'TURN over TCP', 'TURN over TCP; the relay adds its round trip'],
+    ['turn_tls', 'TURN over TLS', 'TURN over TLS; the relay adds its round trip'],
+  ] as const)('%s', (path, relay, fact) => {
+    expect(relayLabel(path)).toBe(relay);
+    expect(factsOf(stats(path))).toContainEqual(['Path', fact]);
+  });
+});
