@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { upPackages, upReplicasPackages } from '../lib/debian-packages.mjs';
+import { upPackages } from '../lib/debian-packages.mjs';
 import { missingPackages, npmIsInstalled, prepare, root, rootPrefix, webIsBuilt } from '../lib/prepare.mjs';
 import { demoApps, seedEntries } from './demo-apps.mjs';
 import { keepEnrollmentToken, makeDirectories, placesFor, reachableAddresses } from './places.mjs';
@@ -20,6 +20,7 @@ import { takenPorts } from './ports.mjs';
 import { productParts, reloadOnChange } from './reload.mjs';
 import { startReplicas } from './replicas.mjs';
 import { healthUrl, supervise } from './supervise.mjs';
+import { startTurnServer, turnPort } from './turn-server.mjs';
 
 const START_LIMIT_MS = 60_000;
 /** Longer than the 8 s that the agent gives its sessions to end when it is stopped. */
@@ -28,7 +29,7 @@ const CONTROL_STOP_MS = 5_000;
 
 const say = (/** @type {string} */ line) => process.stdout.write(`${line}\n`);
 
-const usage = `Usage: scripts/up [--dry-run] [--replicas COUNT]
+const usage = `Usage: scripts/up [--dry-run] [--replicas COUNT] [--turn]
        scripts/dev [--dry-run]
 
 Starts Footlight on this machine: the control plane, a node agent and demo apps.
@@ -37,19 +38,23 @@ scripts/dev also watches the sources, and builds and restarts each program whose
 
   --dry-run          list packages, ports and files, and change nothing
   --replicas COUNT   2 to 9 control planes with Postgres, NATS and HAProxy, to try what a larger fleet has
+  --turn             also a TURN server (coturn) for browsers that reach no host directly
 
 Ports: CONTROL_PORT (8080), SERVICE_TLS_PORT (8443), SERVICE_AGENT_HEALTH_ADDR (127.0.0.1:9091).
 Files: SERVICE_DATA_DIR, SERVICE_AGENT_STATE_DIR. Database: DATABASE_URL (unset: SQLite).
 `;
 
+const KNOWN_WORDS = new Set(['--dry-run', '--reload', '--turn']);
+
 async function main() {
   const words = process.argv.slice(2);
   if (words.includes('--help') || words.includes('-h')) return say(usage);
   const reload = words.includes('--reload');
+  const turn = words.includes('--turn');
   const at = words.indexOf('--replicas');
   const [, text = ''] = at < 0 ? [] : words.splice(at, 2);
   const replicas = at < 0 ? 1 : Number(text);
-  const unknown = words.find((word) => word !== '--dry-run' && word !== '--reload');
+  const unknown = words.find((word) => !KNOWN_WORDS.has(word));
   const problem =
     unknown !== undefined
       ? `scripts/up does not know '${unknown}'.`
@@ -62,8 +67,8 @@ async function main() {
     return;
   }
   const places = placesFor(process.env, replicas > 1);
-  const ports = portsOf(places);
-  const packages = replicas > 1 ? upReplicasPackages : upPackages;
+  const ports = [...portsOf(places), ...(turn ? [turnPort] : [])];
+  const packages = upPackages({ replicas: replicas > 1, turn });
   if (words.includes('--dry-run')) return dryRun(places, ports, packages);
 
   const began = performance.now();
@@ -92,9 +97,20 @@ async function main() {
     SERVICE_SEED_FILE: places.seedFile,
     SERVICE_ENROLLMENT_TOKEN_FILE: places.enrollmentToken,
   };
+  const turnServer = turn ? await startTurnServer({ places, addresses: reachableAddresses(), say }) : null;
+  Object.assign(env, turnServer?.env);
   const control =
     replicas > 1
-      ? await startReplicas({ places, count: replicas, env, publicUrl: addressesOf(places)[0] ?? '', say })
+      ? await startReplicas({
+          places,
+          count: replicas,
+          env,
+          publicUrl: addressesOf(places)[0] ?? '',
+          say,
+        }).catch(async (error) => {
+          await turnServer?.stop(CONTROL_STOP_MS);
+          throw error;
+        })
       : supervise(
           {
             name: 'control plane',
@@ -115,6 +131,7 @@ async function main() {
     say('\nStopping: running apps first, then the agent and the control plane.');
     await agent?.stop(AGENT_STOP_MS);
     await control.stop(CONTROL_STOP_MS);
+    await turnServer?.stop(CONTROL_STOP_MS);
     say('Everything is stopped.');
   };
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
@@ -197,7 +214,8 @@ async function dryRun(places, ports, packages) {
   say(webIsBuilt() ? 'Web app: built.' : 'Web app: to build into packages/web/dist.');
   say('Ports:');
   const taken = await takenPorts(ports);
-  for (const p of ports) say(`  ${String(p.port).padEnd(28)} ${p.what} (${p.variable})`);
+  for (const p of ports)
+    say(`  ${String(p.port).padEnd(28)} ${p.what}${p.variable === null ? '' : ` (${p.variable})`}`);
   for (const sentence of taken) say(`  ${sentence}`);
   say(`  ${'UDP, ephemeral'.padEnd(28)} picture, sound and input, straight between browser and host`);
   say('Files:');

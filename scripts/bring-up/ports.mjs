@@ -6,7 +6,7 @@ import net from 'node:net';
  * @typedef {object} WantedPort
  * @property {number} port
  * @property {string} what
- * @property {string} variable the environment variable that sets another port
+ * @property {string | null} variable the environment variable that sets another port; null: there is none
  * @property {string} [host]
  */
 
@@ -40,8 +40,9 @@ export async function takenPorts(wanted) {
   for (const port of wanted) {
     if (await isFree(port)) continue;
     const holder = holderOf(port.port);
+    const taken = `Port ${port.port} (${port.what}) is taken${holder ? ` by ${holder}` : ''}. Stop that program`;
     sentences.push(
-      `Port ${port.port} (${port.what}) is taken${holder ? ` by ${holder}` : ''}. Stop that program, or choose another with ${port.variable}.`,
+      port.variable === null ? `${taken}.` : `${taken}, or choose another with ${port.variable}.`,
     );
   }
   return sentences;

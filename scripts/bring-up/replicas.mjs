@@ -223,10 +223,10 @@ function freePort() {
   });
 }
 
-/** @param {number} port @returns {Promise<boolean>} */
-function connects(port) {
+/** @param {number} port @param {string} host @returns {Promise<boolean>} */
+export function connects(port, host = '127.0.0.1') {
   return new Promise((resolve) => {
-    const socket = net.connect(port, '127.0.0.1');
+    const socket = net.connect(port, host);
     socket.once('connect', () => {
       socket.destroy();
       resolve(true);
@@ -249,7 +249,7 @@ async function answers(url) {
  * @param {() => Promise<boolean>} isUp
  * @throws with the end of its log
  */
-async function comesUp(program, name, isUp) {
+export async function comesUp(program, name, isUp) {
   let exited = false;
   void program.exitedOnce.then(() => {
     exited = true;

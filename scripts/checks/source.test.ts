@@ -141,6 +141,9 @@ const tests = [
  * clock or a fixed time.
  */
 const WALL_TIME: Record<string, string> = {
+  'control-plane/src/signaling/turn-server.int.test.ts':
+    'a real TURN server compares expiries with the wall clock',
+  'node-agent/src/media/webrtc/relay.int.test.ts': 'a real TURN server compares expiries with the wall clock',
   'node-agent/src/recorder/flight-recorder.test.ts': 'its files get their times from the machine',
   'packages/web/src/clock.test.ts': "it tests the browser's clock",
 };

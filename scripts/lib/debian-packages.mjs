@@ -54,6 +54,9 @@ const replicaPackages = [
   { name: 'haproxy', why: 'a load balancer in front of the control plane', service: 'haproxy' },
 ];
 
+/** Additional packages for `scripts/up --turn`. */
+const turnPackages = [{ name: 'coturn', why: 'the TURN server', service: 'coturn' }];
+
 /** Packages that are needed only for tests and benches. */
 const testPackages = [
   { name: 'chromium', why: 'the browser of the end-to-end tests' },
@@ -94,11 +97,17 @@ export const firefoxPackages = [
   { name: 'firefox-esr', why: 'the other browser, for the main way of a person' },
 ];
 
-/** All packages for `scripts/up`. */
-export const upPackages = [...buildPackages, ...hostPackages, ...demoPackages];
-
-/** All packages for `scripts/up --replicas`. */
-export const upReplicasPackages = [...upPackages, ...replicaPackages];
+/**
+ * All packages for `scripts/up` with these options.
+ * @param {{replicas?: boolean, turn?: boolean}} [options]
+ */
+export const upPackages = ({ replicas = false, turn = false } = {}) => [
+  ...buildPackages,
+  ...hostPackages,
+  ...demoPackages,
+  ...(replicas ? replicaPackages : []),
+  ...(turn ? turnPackages : []),
+];
 
 /** All packages for `scripts/test` and `scripts/bench`, which start the whole product and additional programs. */
-export const checkPackages = [...upReplicasPackages, ...testPackages];
+export const checkPackages = [...upPackages({ replicas: true, turn: true }), ...testPackages];
