@@ -75,7 +75,7 @@ export const drills = [
     env: THREE_REPLICAS,
     whole:
       'every test of the control plane on Postgres, against one address with three control planes behind it',
-    short: 'the life of a session and signaling tokens',
+    short: 'stopping a session, and signaling tokens',
   },
   {
     name: 'rolling-upgrade',

@@ -125,7 +125,7 @@ export const all = [
         name: 'three replicas',
         words: [
           ...[...projects('integration'), '--maxWorkers=1', '--testNamePattern=postgres'],
-          'control-plane/src/sessions/life',
+          'control-plane/src/sessions/life/stop',
           'control-plane/src/signaling/tokens',
         ],
         env: THREE_REPLICAS,

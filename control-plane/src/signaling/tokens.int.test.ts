@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openSessionsWorld, type SessionsWorld } from '../sessions/testing/world.ts';
-import { describeDatabases } from '../testing/index.ts';
+import { describeDatabases, ofOneProcess } from '../testing/index.ts';
 
 describeDatabases('a signaling token', (databases) => {
   let world: SessionsWorld;
@@ -20,7 +20,7 @@ describeDatabases('a signaling token', (databases) => {
     expect(expires).toBe(world.clock.nowMs() + 60_000);
   });
 
-  test('is given 300 times a minute to one person, which slows no other', async () => {
+  ofOneProcess('is given 300 times a minute to one person, which slows no other', async () => {
     await world.host('hosta');
     const { body } = await world.launch(world.people.alice, await world.app());
     const path = `/v1/sessions/${body.session.id}/signaling-token`;
