@@ -1,13 +1,15 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { closeSync, existsSync, mkdtempSync, openSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createLogger } from '@footlight/platform';
-import { sql } from 'kysely';
+import { STEP_NAMES } from '../migrate.ts';
 import { BackupRefused } from './backup-refused.ts';
 import { openDatabase } from './open.ts';
 
 const STEPS_TABLE = 'schema_steps';
+/** Largest output of a program. A restore of a backup from a newer release prints a warning for each unknown entry. */
+const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 const PSQL = ['--no-psqlrc', '--quiet', '--set', 'ON_ERROR_STOP=1', '--tuples-only', '--no-align'];
 
 const LIST_TABLES = `select json_build_object('schema', current_schema(), 'tables',
@@ -30,29 +32,48 @@ const COUNT_USERS = `select count(*) from pg_stat_activity
   and application_name in ('footlight', nullif(current_setting('application_name'), 'psql'))`;
 
 /**
- * Saves Footlight's tables of a live Postgres database by pg_dump in its custom format.
+ * Saves Footlight's tables of a live Postgres database by pg_dump in its custom format, and checks the file.
  * @param url in the form of DATABASE_URL
  * @param target a path at which no file exists
- * @throws BackupRefused with the last lines of the tool's output
+ * @throws BackupRefused with the last lines of the tool's output; the reason of the signal
  */
-export async function backupPostgres(url: string, target: string): Promise<void> {
+export async function backupPostgres(url: string, target: string, signal?: AbortSignal): Promise<void> {
   const { schema, tables, foreign } = await readTables(url);
   if (!tables.includes(STEPS_TABLE))
     throw new BackupRefused(`The database has no tables of Footlight in the schema ${schema}.`);
   const partial = `${target}.partial`;
   rmSync(partial, { force: true });
+  // Created here, because pg_dump would create it with the mode that the umask gives.
+  closeSync(openSync(partial, 'wx', 0o600));
   try {
-    run(
+    await run(
       'pg_dump',
       [
         ...['--format=custom', '--no-owner', '--file', partial, '--schema', pattern(schema)],
         ...foreign.flatMap((table) => ['--exclude-table', `${pattern(schema)}.${pattern(table)}`]),
       ],
       url,
+      signal,
     );
+    const fault = await checkPostgresBackup(partial, signal);
+    if (fault) throw new BackupRefused(`The database cannot be saved: ${fault}.`);
     renameSync(partial, target);
   } finally {
     rmSync(partial, { force: true });
+  }
+}
+
+/**
+ * Reads the whole backup by pg_restore, without a database.
+ * @returns the fault, or null for a complete backup with Footlight's table of migration steps
+ */
+export async function checkPostgresBackup(file: string, signal?: AbortSignal): Promise<string | null> {
+  try {
+    await run('pg_restore', ['--file', '/dev/null', file], null, signal);
+    return (await holdsSteps(file)) ? null : 'it holds no Footlight database';
+  } catch (error) {
+    if (error instanceof BackupRefused) return error.message;
+    throw error;
   }
 }
 
@@ -68,14 +89,14 @@ export async function restorePostgres(source: string, url: string): Promise<void
   const script = path.join(folder, 'restore.sql');
   try {
     // Writes the SQL to a file first, so that an incomplete backup is found before a table is dropped.
-    run(
+    await run(
       'pg_restore',
       ['--no-owner', '--clean', '--if-exists', '--schema', schema, '--file', script, source],
       null,
     );
-    if (!holdsSteps(source, schema))
+    if (!(await holdsSteps(source, schema)))
       throw new BackupRefused(`${source} holds no Footlight database of the schema ${schema}.`);
-    if (run('psql', [...PSQL, '--command', COUNT_USERS], url) !== '0')
+    if ((await run('psql', [...PSQL, '--command', COUNT_USERS], url)) !== '0')
       throw new BackupRefused(
         'A control plane is connected to the Postgres database. Stop it, then restore.',
       );
@@ -83,7 +104,7 @@ export async function restorePostgres(source: string, url: string): Promise<void
       throw new BackupRefused(
         `The schema ${schema} holds tables that are not of Footlight: ${foreign.join(', ')}. Give Footlight a schema or a database of its own.`,
       );
-    run('psql', [...PSQL, '--single-transaction', '--command', DROP_TABLES, '--file', script], url);
+    await run('psql', [...PSQL, '--single-transaction', '--command', DROP_TABLES, '--file', script], url);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -102,30 +123,32 @@ interface TablesThere {
  * release does not know the newer tables.
  */
 async function readTables(url: string): Promise<TablesThere> {
-  const ask = (query: string) => JSON.parse(run('psql', [...PSQL, '--command', query], url));
-  const { schema, tables } = ask(LIST_TABLES) as { schema: string | null; tables: string[] };
+  const ask = async (query: string) => JSON.parse(await run('psql', [...PSQL, '--command', query], url));
+  const { schema, tables } = (await ask(LIST_TABLES)) as { schema: string | null; tables: string[] };
   if (schema === null) throw new BackupRefused('The database has no schema of that name (search_path).');
-  const own = await tablesOfRelease();
-  const steps: string[] = tables.includes(STEPS_TABLE) ? ask(LIST_STEPS) : [];
-  const isNewer = steps.some((step) => !own.steps.has(step));
-  return { schema, tables, foreign: isNewer ? [] : tables.filter((table) => !own.tables.has(table)) };
+  const steps: string[] = tables.includes(STEPS_TABLE) ? await ask(LIST_STEPS) : [];
+  const isNewer = steps.some((step) => !STEP_NAMES.includes(step));
+  const own = isNewer ? new Set(tables) : await tablesOf(STEP_NAMES.at(-1));
+  // A later step may have deleted tables that an older database still has.
+  const last = STEP_NAMES.findLast((step) => steps.includes(step));
+  const former = isNewer || last === STEP_NAMES.at(-1) ? [] : await tablesOf(last);
+  const known = new Set([...own, ...former]);
+  return { schema, tables, foreign: tables.filter((table) => !known.has(table)) };
 }
 
 /**
- * Tables and migration steps of this release, read from a new SQLite file, because they are the same in both databases.
+ * Tables after a migration step, read from a new SQLite file, because they are the same in both databases.
+ * @param lastStep undefined: a database without steps, which has no tables
  */
-async function tablesOfRelease(): Promise<{ tables: Set<string>; steps: Set<string> }> {
+async function tablesOf(lastStep: string | undefined): Promise<Set<string>> {
+  if (lastStep === undefined) return new Set();
   const folder = mkdtempSync(path.join(tmpdir(), 'footlight-tables-'));
   try {
-    const file = path.join(folder, 'new.db');
-    const database = await openDatabase({ dialect: 'sqlite', file }, { logger: createLogger('silent') });
+    const target = { dialect: 'sqlite' as const, file: path.join(folder, 'new.db') };
+    const database = await openDatabase(target, { logger: createLogger('silent'), lastStep });
     try {
       const tables = await database.db.introspection.getTables({ withInternalKyselyTables: true });
-      const { rows } = await sql<{ name: string }>`select name from schema_steps`.execute(database.db);
-      return {
-        tables: new Set(tables.map(({ name }) => name)),
-        steps: new Set(rows.map(({ name }) => name)),
-      };
+      return new Set(tables.map(({ name }) => name));
     } finally {
       await database.close();
     }
@@ -134,10 +157,14 @@ async function tablesOfRelease(): Promise<{ tables: Set<string>; steps: Set<stri
   }
 }
 
-/** Whether a backup contains Footlight's table of migration steps in this schema. */
-function holdsSteps(source: string, schema: string): boolean {
-  const lines = run('pg_restore', ['--list', source], null).split('\n');
-  return lines.some((line) => line.includes(` TABLE ${schema} ${STEPS_TABLE} `));
+/**
+ * Whether a backup contains Footlight's table of migration steps.
+ * @param schema missing: in any schema
+ */
+async function holdsSteps(source: string, schema?: string): Promise<boolean> {
+  const lines = (await run('pg_restore', ['--list', source], null)).split('\n');
+  const entry = schema === undefined ? ` ${STEPS_TABLE} ` : ` ${schema} ${STEPS_TABLE} `;
+  return lines.some((line) => line.includes(' TABLE ') && line.includes(entry));
 }
 
 /** A psql pattern that matches only this name. Source: psql(1), "Patterns". */
@@ -149,7 +176,12 @@ const pattern = (name: string): string => `"${name.replaceAll('"', '""')}"`;
  * @param url database to connect to; null: the program connects to no database
  * @returns standard output
  */
-function run(program: 'pg_dump' | 'pg_restore' | 'psql', words: string[], url: string | null): string {
+function run(
+  program: 'pg_dump' | 'pg_restore' | 'psql',
+  words: string[],
+  url: string | null,
+  signal?: AbortSignal,
+): Promise<string> {
   const env = { ...process.env };
   const database: string[] = [];
   if (url !== null) {
@@ -162,11 +194,17 @@ function run(program: 'pg_dump' | 'pg_restore' | 'psql', words: string[], url: s
     if (password) env.PGPASSWORD = password;
     database.push('--dbname', address.href);
   }
-  const done = spawnSync(program, [...database, ...words], { env, encoding: 'utf8' });
-  if (done.error && 'code' in done.error && done.error.code === 'ENOENT')
-    throw new BackupRefused(`${program} is not installed: apt-get install postgresql-client`);
-  if (done.error) throw done.error;
-  if (done.status !== 0)
-    throw new BackupRefused(`${program} failed: ${done.stderr.trim().split('\n').slice(-5).join('\n')}`);
-  return done.stdout.trim();
+  const options = { env, maxBuffer: MAX_OUTPUT_BYTES, ...(signal && { signal }) };
+  return new Promise((resolve, reject) => {
+    execFile(program, [...database, ...words], options, (error, output, errors) => {
+      if (signal?.aborted) return reject(signal.reason);
+      if (error === null) return resolve(output.trim());
+      if (error.code === 'ENOENT')
+        return reject(new BackupRefused(`${program} is not installed: apt-get install postgresql-client`));
+      if (typeof error.code !== 'number') return reject(error);
+      return reject(
+        new BackupRefused(`${program} failed: ${errors.trim().split('\n').slice(-5).join('\n')}`),
+      );
+    });
+  });
 }

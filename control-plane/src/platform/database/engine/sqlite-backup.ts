@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import {
   closeSync,
   existsSync,
@@ -8,35 +9,53 @@ import {
   readSync,
   renameSync,
   rmSync,
+  statfsSync,
   statSync,
   writeSync,
 } from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import { BackupRefused } from './backup-refused.ts';
+import { RESERVE_BYTES } from './sqlite-file.ts';
 
 /** Suffixes of SQLite's companion files. A database without its `-wal` lacks its newest rows. */
 const COMPANIONS = ['-wal', '-shm', '-journal'];
 const COPY_BYTES = 1024 * 1024;
+/** Pages that each step of a backup copies; the default of the driver. Other work runs between the steps. */
+const STEP_PAGES = 100;
 
 /**
- * Saves a live database by SQLite's online backup. The result is one file without companions, written completely or not
- * at all.
+ * Saves a live database by SQLite's online backup, and checks the copy. The result is one file without companions,
+ * written completely or not at all.
  * @param target a path at which no file exists
- * @throws BackupRefused when the database is missing or damaged; otherwise the file system's error
+ * @throws BackupRefused when the database is missing or damaged, or the disk is too full; the reason of the signal;
+ * otherwise the file system's error
  */
-export async function backupSqlite(source: string, target: string): Promise<void> {
+export async function backupSqlite(source: string, target: string, signal?: AbortSignal): Promise<void> {
   if (!existsSync(source)) throw new BackupRefused(`There is no database at ${source} yet.`);
+  requireSpace(source, path.dirname(target));
   const partial = `${target}.partial`;
   removeWithCompanions(partial);
+  // Created here, because SQLite would create it with the mode that the umask gives.
+  closeSync(openSync(partial, 'wx', 0o600));
   try {
     const database = new Database(source, { readonly: true });
     try {
-      await database.backup(partial);
+      // A read transaction keeps the snapshot. Otherwise each write of another connection would restart the backup, and
+      // the backup of a busy database would never end.
+      database.exec('begin');
+      database.prepare('select 1 from sqlite_master').get();
+      await database.backup(partial, {
+        progress: () => {
+          signal?.throwIfAborted();
+          return STEP_PAGES;
+        },
+      });
     } finally {
       database.close();
     }
-    const fault = faultOf(partial);
+    const fault = makeOneFile(partial) ?? (await checkSqliteBackup(partial, signal));
     if (fault) throw new BackupRefused(`${source} cannot be saved: ${fault}.`);
     renameSync(partial, target);
   } catch (error) {
@@ -44,6 +63,41 @@ export async function backupSqlite(source: string, target: string): Promise<void
     if (!(error instanceof Database.SqliteError)) throw error;
     throw new BackupRefused(`${source} cannot be saved: ${error.message}.`);
   }
+}
+
+/**
+ * Opens a backup read-only in a child process, because the check of a large file would block this process.
+ * @returns the fault, or null for a backup that scripts/restore accepts
+ */
+export function checkSqliteBackup(file: string, signal?: AbortSignal): Promise<string | null> {
+  const script = `
+    const Database = require(process.argv[1]);
+    const database = new Database(process.argv[2], { readonly: true, fileMustExist: true });
+    const answer = database.pragma('integrity_check(1)', { simple: true });
+    const steps = database.prepare('select count(*) from schema_steps').pluck();
+    process.stdout.write(String(answer === 'ok' && steps.get() === 0 ? 'no migration step' : answer));`;
+  const library = createRequire(import.meta.url).resolve('better-sqlite3');
+  const words = ['-e', script, library, file];
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, words, { ...(signal && { signal }) }, (error, answer, errors) => {
+      if (signal?.aborted) return reject(signal.reason);
+      if (error === null) return resolve(answer === 'ok' ? null : `it is damaged (${answer})`);
+      const [, why] = /SqliteError: (.*)/.exec(errors) ?? [];
+      return why === undefined ? reject(error) : resolve(`it is no whole SQLite database (${why})`);
+    });
+  });
+}
+
+/** A backup that fills the disk would stop the writes of the running service. @throws BackupRefused */
+function requireSpace(source: string, folder: string): void {
+  const { bavail, bsize } = statfsSync(folder);
+  const neededBytes = statSync(source).size + 4 * RESERVE_BYTES;
+  const freeBytes = bavail * bsize;
+  if (freeBytes >= neededBytes) return;
+  const megabytes = (bytes: number) => `${Math.ceil(bytes / 1_000_000)} MB`;
+  throw new BackupRefused(
+    `The disk is too full for a backup: ${folder} has ${megabytes(freeBytes)} free, and ${megabytes(neededBytes)} are needed.`,
+  );
 }
 
 /**
@@ -135,12 +189,17 @@ function copyDurably(source: number, target: string): void {
 }
 
 /** Merges the journal and reads the whole file. @returns the fault, or null for a Footlight database */
-function faultOf(file: string): string | null {
+const faultOf = (file: string): string | null => faultWith(file, true);
+
+/** Merges the journal and reads only the schema. @returns the fault, or null for the schema of a Footlight database */
+const makeOneFile = (file: string): string | null => faultWith(file, false);
+
+function faultWith(file: string, readAll: boolean): string | null {
   try {
     const database = new Database(file);
     try {
       database.pragma('journal_mode = DELETE');
-      const answer = database.pragma('integrity_check(1)', { simple: true });
+      const answer = readAll ? database.pragma('integrity_check(1)', { simple: true }) : 'ok';
       if (answer !== 'ok') return `it is damaged (${String(answer)})`;
       const steps = database
         .prepare("select 1 from sqlite_master where type = 'table' and name = 'schema_steps'")
