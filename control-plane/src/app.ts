@@ -10,6 +10,12 @@ import {
 import { type AccountsDeps, createAccounts, registerAccountsRoutes } from './accounts/index.ts';
 import { createActivity, registerActivityRoutes } from './activity/index.ts';
 import { type Artwork, type ArtworkDeps, createArtwork, registerArtworkRoutes } from './artwork/index.ts';
+import {
+  createBackupFolder,
+  createBackups,
+  createMigrationBackup,
+  registerBackupRoutes,
+} from './backups/index.ts';
 import { type Catalog, createCatalog, registerCatalogRoutes } from './catalog/index.ts';
 import { createCertification, registerCertificationRoutes } from './certification/index.ts';
 import { registerDeletionRoutes } from './deletions/index.ts';
@@ -21,6 +27,7 @@ import {
 } from './discovery/index.ts';
 import { createFleet, type FleetDeps, type FleetService, registerFleetRoutes } from './fleet/index.ts';
 import { createImages, type Images, registerImagesRoutes } from './images/index.ts';
+import { RELEASE } from './install-location.ts';
 import { createJobs, type JobsService, registerJobsRoutes } from './jobs/index.ts';
 import { createMetrics, createMetricsListener, measuredBus } from './metrics/index.ts';
 import type { Bus } from './platform/bus/bus.ts';
@@ -123,8 +130,17 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     const certificate = config.tls ? await loadCertificate(config.tls, { clock, random, logger }) : null;
     const metrics = config.metrics === null ? null : await createMetrics();
     const meters = metrics?.meters ?? NO_METERS;
+    const backupFolder = createBackupFolder({
+      dir: config.backups.dir,
+      database: config.database,
+      clock,
+      release: RELEASE,
+    });
     const database = await openDatabase(config.database, {
       logger,
+      ...(config.backups.beforeMigration && {
+        beforeMigration: createMigrationBackup(backupFolder, { logger, keep: config.backups.keep }),
+      }),
       ...(metrics && { queried: meters.queried }),
     });
     opened.push(() => database.close());
@@ -162,6 +178,10 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     });
     opened.push(() => server.close());
 
+    const backups = createBackups(platform, {
+      folder: backupFolder,
+      run: (actor) => jobs.admin.run(actor, 'database.backup', null),
+    });
     const settings = createSettings(platform);
     const secrets = createSecrets(platform);
     const profiles = createProfiles(platform);
@@ -256,6 +276,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     registerSignalingRoutes(server, signaling);
     registerStorageRoutes(server, createStorage(platform, { collected: discovery.forget }), platform);
     registerJobsRoutes(server, jobs);
+    registerBackupRoutes(server, backups);
     await registerReference(server);
     await registerPages(server, { webDir: config.webDir, logger, gate: accounts });
     const unhandled = server.unhandled();

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,6 +8,11 @@ import { fileURLToPath } from 'node:url';
  * works for both.
  */
 export const BUILT_WEB_APP = fileURLToPath(new URL('../../packages/web/dist', import.meta.url));
+
+/** Version of this release, as in the package. */
+export const RELEASE = (
+  JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+).version;
 
 /** Page that shows the API contract, with its style and script. */
 export const REFERENCE_PAGE = fileURLToPath(new URL('../src/reference/page', import.meta.url));

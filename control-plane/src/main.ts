@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import {
   connectServiceManager,
   createLogger,
@@ -10,6 +9,7 @@ import {
 import closeWithGrace from 'close-with-grace';
 import { buildControlPlane } from './app.ts';
 import { install } from './install/install.ts';
+import { RELEASE } from './install-location.ts';
 import { ConfigError, type LoadedConfig, readConfig } from './platform/config/config.ts';
 
 /** Time for an orderly stop after a signal. Afterwards the process exits. */
@@ -27,7 +27,7 @@ async function main(): Promise<void> {
   }
   const { config, warnings } = loaded;
   const logger = createLogger(config.logLevel);
-  logger.info({ version: version() }, 'service.starting');
+  logger.info({ version: RELEASE }, 'service.starting');
   for (const warning of warnings) logger.warn({ warning }, 'config.warning');
   const notify = await connectServiceManager(process.env);
   const service = await buildControlPlane(config, { logger });
@@ -71,13 +71,6 @@ function printConfig({ lines }: LoadedConfig): void {
       `${name.padEnd(width)}  ${value ?? '(unset)'}${value === null ? '' : `  [${source}]`}\n`,
     );
   }
-}
-
-function version(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
-  return typeof manifest === 'object' && manifest !== null && 'version' in manifest
-    ? String(manifest.version)
-    : '';
 }
 
 main().catch((error: unknown) => {

@@ -70,7 +70,7 @@ export async function install(
       `The service keeps its data below ${DATA_DIR}, where its user may write; ${elsewhere} lies elsewhere.`,
     );
     print(
-      `  → leave SERVICE_DATA_DIR, SERVICE_TLS_DIR and SERVICE_ARTWORK_DIR unset, or mount a disk at ${DATA_DIR}`,
+      `  → leave SERVICE_DATA_DIR, SERVICE_TLS_DIR, SERVICE_ARTWORK_DIR and SERVICE_BACKUP_DIR unset, or mount a disk at ${DATA_DIR}`,
     );
     return 2;
   }
@@ -98,6 +98,7 @@ function dataPaths(config: Config): string[] {
   return [
     config.dataDir,
     config.artwork.dir,
+    config.backups.dir,
     ...(config.tls && config.tls.provided === null ? [config.tls.dir] : []),
     ...(config.database.dialect === 'sqlite' ? [config.database.file] : []),
   ];

@@ -2,7 +2,7 @@
  * All jobs that the code defines. At each start the stored rows are updated from this table; values that administrators
  * set stay. Source: docs/configuration.md, "Background jobs".
  */
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '@footlight/platform';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import type { AgentJobId } from '@footlight/protocol/agent';
 import type { ControlJobId } from '../platform/platform.ts';
 
@@ -36,6 +36,11 @@ const listedOnly = (
 /** Jobs that this service runs. */
 const CONTROL_JOBS: Record<ControlJobId, CodeJob> = {
   'auth.token_janitor': ofInstance(every(6 * HOUR_MS), 'Expired sign-ins', 'Deletes sign-ins that expired.'),
+  'database.backup': ofInstance(
+    every(DAY_MS),
+    'Backup',
+    'Saves the database to a file, checks the file, and deletes the oldest backups.',
+  ),
   'telemetry.retain': ofInstance(
     every(5 * MINUTE_MS),
     'Old measurements',

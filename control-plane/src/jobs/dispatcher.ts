@@ -13,6 +13,7 @@ import { latestStart, nextStart } from './rules/schedule.ts';
 import { endRunning, type RunEnding } from './run-end.ts';
 import {
   bringForward,
+  type ClaimedRun,
   claimControlRuns,
   insertPending,
   lastPending,
@@ -225,7 +226,7 @@ export class Dispatcher {
   }
 
   /** Executes a claimed run and stores its end. Never rejects. */
-  #execute(fence: Fence, run: { id: string; job_id: string; params: string }): Promise<void> {
+  #execute(fence: Fence, run: ClaimedRun): Promise<void> {
     const { clock, config } = this.#platform;
     const abort = new AbortController();
     const execution: Execution = {
@@ -254,17 +255,19 @@ export class Dispatcher {
   }
 
   /** @returns null: another replica has the lease and decides about this run */
-  async #endingOf(
-    run: { id: string; job_id: string; params: string },
-    execution: Execution,
-  ): Promise<RunEnding | null> {
+  async #endingOf(run: ClaimedRun, execution: Execution): Promise<RunEnding | null> {
     const { logger } = this.#platform;
     const { fence, abort } = execution;
     try {
       const work = this.#work.get(run.job_id);
       if (work === undefined) throw new Error('this release does not know the job');
       const params = fromJson<JsonObject>(run.params);
-      const { state, summary = {} } = await work.run({ fence, params, signal: abort.signal });
+      const { state, summary = {} } = await work.run({
+        fence,
+        params,
+        trigger: run.trigger,
+        signal: abort.signal,
+      });
       // Do not report success while stopping, because the stop may have ended the job early.
       return this.#closing ? STOPPING : { state, summary, error: null };
     } catch (error) {

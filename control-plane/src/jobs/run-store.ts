@@ -155,12 +155,15 @@ export async function deletePlanned(tx: Executor, jobId: string): Promise<void> 
     .execute();
 }
 
+/** A run of this service that was claimed. */
+export type ClaimedRun = Pick<JobRunsTable, 'id' | 'job_id' | 'params' | 'trigger'>;
+
 /** Marks due runs of this service as running. @param jobIds jobs that may run now @returns the claimed runs */
 export async function claimControlRuns(
   tx: Tx,
   jobIds: readonly string[],
   claim: { limit: number; fence: number; nowMs: number },
-): Promise<{ id: string; job_id: string; params: string }[]> {
+): Promise<ClaimedRun[]> {
   if (jobIds.length === 0) return [];
   const due = tx
     .selectFrom('job_runs')
@@ -178,7 +181,7 @@ export async function claimControlRuns(
     .set({ state: 'running', claimed_at: claim.nowMs, started_at: claim.nowMs, fence: claim.fence })
     .where('id', 'in', due.forNoKeyUpdate().skipLocked())
     .where('state', '=', 'pending')
-    .returning(['id', 'job_id', 'params'])
+    .returning(['id', 'job_id', 'params', 'trigger'])
     .execute();
 }
 

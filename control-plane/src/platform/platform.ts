@@ -5,6 +5,7 @@ import type { ActivityAction } from '@footlight/protocol/rest';
 import type { Bus } from './bus/bus.ts';
 import type { Config } from './config/config.ts';
 import type { Database, Tx } from './database/database.ts';
+import type { JobRunsTable } from './database/tables/jobs.ts';
 import type { LaunchTraces } from './launch-traces.ts';
 import type { Fence, Leader } from './leader.ts';
 import type { Meters } from './meters.ts';
@@ -34,6 +35,7 @@ export type ControlJobId =
   | 'artwork.prune_orphans'
   | 'artwork.sweep'
   | 'auth.token_janitor'
+  | 'database.backup'
   | 'devauth.reaper'
   | 'library.discovery'
   | 'storage.home_janitor'
@@ -51,6 +53,8 @@ export interface JobRunContext {
   /** Call `check` first in every transaction: another replica may have taken over the run. */
   fence: Fence;
   params: JsonObject;
+  /** What made the run. */
+  trigger: JobRunsTable['trigger'];
   /** Aborted when the service stops, the lease is lost or the run's time is over. The job must then end soon. */
   signal: AbortSignal;
 }

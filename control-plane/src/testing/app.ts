@@ -85,6 +85,8 @@ export async function createTestApp(target: DatabaseTarget, options: TestAppOpti
       SERVICE_SETUP_TOKEN_PATH: join(dir, 'run', 'setup-token'),
       SERVICE_DEV_AGENT_KEY_PATH: join(dir, 'run', 'dev-agent-key'),
       SERVICE_TLS: 'off',
+      // A backup of a Postgres database needs pg_dump of the server's version.
+      SERVICE_BACKUP_KEEP: '0',
       LISTEN_ADDR: '127.0.0.1:0',
       SERVICE_TLS_ADDR: '127.0.0.1:0',
       SERVICE_WEB_DIR: join(dir, 'web'),

@@ -74,6 +74,8 @@ export async function startOwnProcess(
       SERVICE_TLS: 'off',
       LISTEN_ADDR: '127.0.0.1:0',
       SERVICE_CONNECTIONS_PER_ADDRESS: '0',
+      // A backup of a Postgres database needs pg_dump of the server's version.
+      SERVICE_BACKUP_KEEP: '0',
       ...(speed !== 1 && { NODE_OPTIONS: `--import ${FAST_TIME}`, FOOTLIGHT_TIME_SPEED: String(speed) }),
       ...env,
     },

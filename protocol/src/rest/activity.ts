@@ -22,6 +22,8 @@ export const ACTIVITY_ACTIONS = {
   'app.library.rule.delete': 'app',
   'app.library.rule.set': 'app',
   'app.update': 'app',
+  'backup.delete': 'backup',
+  'backup.download': 'backup',
   'certification.run': 'host',
   'console.config.update': 'host',
   'enrollment_token.create': 'enrollment_token',

@@ -26,6 +26,7 @@ import { sessionOperations } from './sessions.ts';
 import { settingsOperations } from './settings.ts';
 import { telemetryOperations } from './telemetry.ts';
 import { traceOperations } from './trace.ts';
+import { backupOperations } from './upkeep/backups.ts';
 import { deletionOperations } from './upkeep/deletions.ts';
 import { jobOperations } from './upkeep/jobs.ts';
 import { storageOperations } from './upkeep/storage.ts';
@@ -139,6 +140,11 @@ export const areas = [
     name: 'Jobs',
     summary: 'Background work of the service and its hosts: when it runs, and with what result.',
     operations: jobOperations,
+  },
+  {
+    name: 'Backups',
+    summary: 'Files with the database of the instance, which scripts/restore brings back.',
+    operations: backupOperations,
   },
   { name: 'Settings', summary: 'Settings of the whole instance.', operations: settingsOperations },
   {

@@ -73,6 +73,7 @@ export * from './sessions.ts';
 export * from './settings.ts';
 export * from './telemetry.ts';
 export * from './trace.ts';
+export * from './upkeep/backups.ts';
 export * from './upkeep/deletions.ts';
 export * from './upkeep/jobs.ts';
 export * from './upkeep/storage.ts';

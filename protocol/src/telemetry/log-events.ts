@@ -41,6 +41,7 @@ export const LOG_EVENTS = [
   'artwork.lookup_failed',
   'artwork.pruned',
   'artwork.swept',
+  'backups.written_before_migration',
   'bus.connected',
   'bus.listener_failed',
   'bus.lost',

@@ -155,6 +155,8 @@ async function startOnce(options: StackOptions, directory: string): Promise<Stac
     SERVICE_SETUP_TOKEN_PATH: path.join(directory, 'control', 'setup-token'),
     SERVICE_SEED_FILE: seedFile,
     SERVICE_ENROLLMENT_TOKEN: enrollmentToken,
+    // A backup of a Postgres database needs pg_dump of the server's version.
+    SERVICE_BACKUP_KEEP: '0',
     ...(options.databaseUrl === undefined ? {} : { DATABASE_URL: options.databaseUrl }),
     ...options.controlEnv,
   };

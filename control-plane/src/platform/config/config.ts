@@ -139,6 +139,14 @@ export interface Config {
     /** Time limit from a claim to its report. */
     claimTimeoutMs: number;
   };
+  backups: {
+    /** Folder of the backups; the folder need not exist. */
+    dir: string;
+    /** Number of daily backups that are kept; 0: no schedule makes one, and none is deleted. */
+    keep: number;
+    /** Whether a start that must migrate an existing database makes a backup first. */
+    beforeMigration: boolean;
+  };
   /** Optional API operations that are switched on. */
   switchedOn: ReadonlySet<OperationSwitch>;
   /** Folder of the built web app; if the folder is missing, no pages are served. */
@@ -492,6 +500,11 @@ function assemble(values: CompleteValues, given: Values): Config {
       historyLimit: values.SERVICE_JOBS_RUN_RETENTION,
       retentionMs: values.SERVICE_JOBS_RUN_RETENTION_DAYS * DAY_MS || null,
       claimTimeoutMs: values.SERVICE_JOBS_CLAIM_TIMEOUT_SECS * SECOND_MS,
+    },
+    backups: {
+      dir: values.SERVICE_BACKUP_DIR,
+      keep: values.SERVICE_BACKUP_KEEP,
+      beforeMigration: !['0', 'false'].includes(values.SERVICE_BACKUP_BEFORE_MIGRATION),
     },
     switchedOn: new Set(isDevAgentAuthOn(values) ? ['SERVICE_DEV_AGENT_AUTH'] : []),
     webDir: values.SERVICE_WEB_DIR,

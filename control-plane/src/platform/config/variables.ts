@@ -84,6 +84,10 @@ export const VARIABLES = {
   SERVICE_JOBS_RUN_RETENTION_DAYS: wholeNumber(0, 36_500),
   SERVICE_JOBS_CLAIM_TIMEOUT_SECS: wholeNumber(1),
 
+  SERVICE_BACKUP_DIR: absolutePath,
+  SERVICE_BACKUP_KEEP: wholeNumber(0, 365),
+  SERVICE_BACKUP_BEFORE_MIGRATION: choice('0', '1', 'false', 'true'),
+
   SERVICE_STORAGE_PROVIDER: choice('auto', 'local', 'volume'),
   SERVICE_SEED_FILE: absolutePath,
 

@@ -1,8 +1,11 @@
 export { databaseAnswers } from './answers.ts';
 export { bool, flag, fromJson, instant, instantOrNull, toJson } from './codec.ts';
 export type { Database, Executor, Tx } from './database.ts';
+export { BackupRefused } from './engine/backup-refused.ts';
 export { isUnavailable, isUniqueViolation, onUniqueViolation } from './engine/failures.ts';
 export { type DatabaseTarget, openDatabase } from './engine/open.ts';
+export { backupPostgres } from './engine/postgres-backup.ts';
+export { backupSqlite } from './engine/sqlite-backup.ts';
 export { DamagedDatabase } from './engine/sqlite-file.ts';
 export { lockForRemoval, lockRows, type RowsToLock } from './locks/row-locks.ts';
 export { batchReads, coalesceReads } from './query/batch-reads.ts';

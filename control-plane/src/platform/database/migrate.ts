@@ -28,6 +28,17 @@ export async function migrate(db: Kysely<Schema>, dialect: Dialect): Promise<voi
   }
 }
 
+/**
+ * Steps that `migrate` would run on an existing database, in their order. Empty for a new database, which contains
+ * nothing to lose, and for the database of another release, which `migrate` refuses.
+ */
+export async function pendingSteps(db: Kysely<Schema>, dialect: Dialect): Promise<string[]> {
+  const steps = await (await stepsOf(db, dialect)).getMigrations();
+  const pending = steps.filter(({ executedAt }) => executedAt === undefined);
+  if (pending.length === 0 || pending.length === steps.length) return [];
+  return (await unknownSteps(db)).length > 0 ? [] : pending.map(({ name }) => name);
+}
+
 async function unknownSteps(db: Kysely<Schema>): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`select name from schema_steps order by name`.execute(db);
   return rows.map(({ name }) => name).filter((name) => !STEP_NAMES.includes(name));

@@ -101,6 +101,7 @@ describeDatabases('how long and how many samples are kept', (databases) => {
     const context = {
       fence: { lease: 'jobs.dispatch', number: 1, check: async () => undefined },
       params: {},
+      trigger: 'schedule' as const,
       signal: new AbortController().signal,
     };
 

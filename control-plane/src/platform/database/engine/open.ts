@@ -6,7 +6,7 @@ import type { Meters } from '../../meters.ts';
 import { ADVISORY_LOCKS, type Database, type Tx } from '../database.ts';
 import { retryContended } from '../locks/contended.ts';
 import { LockOrderGuard } from '../locks/lock-order.ts';
-import { migrate, migrateUpTo } from '../migrate.ts';
+import { migrate, migrateUpTo, pendingSteps } from '../migrate.ts';
 import { insideTransaction, refuseInsideTransaction } from '../query/scope.ts';
 import type { Schema } from '../schema.ts';
 import { classifyFailure, isContended, isOutdatedPlan } from './failures.ts';
@@ -31,12 +31,19 @@ export type DatabaseTarget = { dialect: 'sqlite'; file: string } | { dialect: 'p
 /**
  * Opens the database and migrates its schema.
  * @param options lastStep: schema of an earlier release, for tests; missing: the newest schema. queried: called after
- *   each statement with its duration in seconds
+ *   each statement with its duration in seconds. beforeMigration: called with the steps that an existing database lacks,
+ *   before they run; its error stops the migration
  * @throws DamagedDatabase, or the driver's error when the database cannot be reached; nothing stays open
  */
 export async function openDatabase(
   target: DatabaseTarget,
-  options: { logger: Logger; clock?: Clock; lastStep?: string; queried?: Meters['queried'] },
+  options: {
+    logger: Logger;
+    clock?: Clock;
+    lastStep?: string;
+    queried?: Meters['queried'];
+    beforeMigration?: (steps: readonly string[]) => Promise<void>;
+  },
 ): Promise<Database> {
   const clock = options.clock ?? systemClock;
   const opened =
@@ -46,6 +53,10 @@ export async function openDatabase(
   try {
     const { lastStep } = options;
     if (opened.dialect === 'postgres') await requireUsual(opened.db);
+    if (options.beforeMigration) {
+      const steps = await pendingSteps(opened.db, opened.dialect);
+      if (steps.length > 0) await options.beforeMigration(steps);
+    }
     // A migration step may change a table that another process is writing to.
     await retryContended(systemClock, () =>
       lastStep === undefined
