@@ -157,6 +157,11 @@ const answers: Answers = {
   'images.list': () => upkeep.imageCatalog,
   'images.sync': () => upkeep.imageCatalog,
   'runtimePresets.read': () => ({ runtime_preset: made.preset() }),
+  'admin.backups.list': () => ({
+    items: upkeep.backups,
+    folder: '/var/lib/service-control/backups',
+    keep: 14,
+  }),
   'admin.storage.homes.list': () => ({ items: upkeep.homes, next_cursor: null }),
   'library.status': () => upkeep.libraryStatus,
   'library.scan': () => ({ queued: 2, skipped: 1, eligible: 3, inert_reason: '' }),

@@ -1,6 +1,7 @@
 import {
   type ActivityEntry,
   type AdminApp,
+  type Backup,
   type CatalogImage,
   type ImageCatalog,
   type Job,
@@ -51,6 +52,43 @@ export function job(part: Partial<Job> = {}): Job {
     ...part,
   };
 }
+
+/** The job that makes backups. */
+export function backupJob(part: Partial<Job> = {}): Job {
+  return job({
+    id: 'database.backup',
+    name: 'Backup',
+    description: 'Saves the database to a file, checks the file, and deletes the oldest backups.',
+    schedule: { ...job().schedule, interval_secs: 86_400 },
+    ...part,
+  });
+}
+
+const exampleBackup = operations['admin.backups.list'].example.response.items[0] as Backup;
+
+/** A verified backup. */
+export const backup = (part: Partial<Backup> = {}): Backup => ({ ...exampleBackup, ...part });
+
+/** Backups, newest first. */
+export const backups: Backup[] = [
+  backup({
+    name: 'footlight-20260604-030004.sqlite',
+    created_at: ago(2 * HOUR),
+    verified: false,
+    release: null,
+  }),
+  backup({
+    name: 'footlight-20260603-174500-manual.sqlite',
+    created_at: ago(9 * HOUR),
+    reason: 'manual',
+  }),
+  backup({
+    name: 'footlight-20260520-120000-before-0002-session-order.sqlite',
+    created_at: ago(14 * 24 * HOUR),
+    reason: 'before-0002-session-order',
+    bytes: 2_129_920,
+  }),
+];
 
 /** A job on a host. */
 export function jobTarget(n: number, part: Partial<JobTarget> = {}): JobTarget {

@@ -108,6 +108,15 @@ function Parts({ hosts }: { hosts: ReturnType<typeof useHosts> }) {
             'In the folder of Footlight, this command saves accounts, apps, settings, hosts and sessions to one file. The service can run meanwhile. Save its variables, its certificate and the pictures of apps too; docs/backup.md says where they are.',
           )}
         </p>
+        <p>
+          {rich('The service also makes {link} by itself, once a day and before a migration.', {
+            link: (
+              <Link key="link" to="/admin/backups">
+                {t('backups')}
+              </Link>
+            ),
+          })}
+        </p>
         <CopyLine label={t('command of a backup')} value={BACKUP} />
       </Section>
       <Section title={t('Upgrade')}>

@@ -37,6 +37,8 @@ const WORDS: Readonly<Record<ActivityAction, string>> = {
   'launch_profile.update': msg('Changed a launch profile'),
   'launch_profile.delete': msg('Deleted a launch profile'),
   'profile_policy.update': msg('Changed the profile policy'),
+  'backup.download': msg('Downloaded a backup'),
+  'backup.delete': msg('Deleted a backup'),
   'job.update': msg('Changed a background job'),
   'job.run': msg('Started a background job'),
   'instance.settings.updated': msg('Changed settings'),

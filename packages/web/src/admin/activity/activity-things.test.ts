@@ -46,6 +46,7 @@ describe('the thing that an entry is about', () => {
       'bob’s files of Steam',
       '/admin/homes',
     ],
+    [about('backup.download', 'backup', 'a.sqlite'), 'a.sqlite', '/admin/backups'],
     [about('profile_policy.update', 'instance', null), 'the policy', '/admin/profiles'],
     [about('flux.armed', 'flux', 'f-1'), 'f-1', undefined],
   ])('%#: %j', (thing, label, to) => {
@@ -53,7 +54,7 @@ describe('the thing that an entry is about', () => {
   });
 
   test('each action of the service is labelled without a bare id, if the thing has a name', () => {
-    const bare = new Set(['job', 'image', 'launch_profile', 'stream_profile', 'secret']);
+    const bare = new Set(['backup', 'job', 'image', 'launch_profile', 'stream_profile', 'secret']);
     for (const [action, type] of Object.entries(ACTIVITY_ACTIONS)) {
       if (!bare.has(type)) expect(about(action, type, 'an-id').label, action).not.toContain('an-id');
     }

@@ -52,6 +52,8 @@ export function thingOf(entry: Told, names: Names): Thing {
       return { label: name ?? id ?? '', link: page('/admin/profiles/$id') };
     case 'job':
       return { label: names.jobs.get(id ?? '') ?? id ?? '', link: page('/admin/jobs/$id') };
+    case 'backup':
+      return { label: id ?? '', link: { to: '/admin/backups' } };
     case 'image':
       return id === null
         ? { label: t('the catalog'), link: { to: '/admin/images' } }

@@ -55,6 +55,7 @@ export const adminKeys = {
   jobList: ['jobs', 'list'] as const,
   job: (id: string) => ['jobs', 'one', id] as const,
   jobRuns: (id: string, hostId: string | undefined) => ['jobs', 'runs', id, hostId] as const,
+  backupList: ['backups', 'list'] as const,
   images: ['images'] as const,
   homes: ['homes'] as const,
   homeList: (search: object) => ['homes', 'list', search] as const,

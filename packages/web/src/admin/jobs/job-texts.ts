@@ -4,6 +4,8 @@ import { msg, t } from '../../i18n/translate.ts';
 export const JOB_TEXTS = [
   msg('Expired sign-ins'),
   msg('Deletes sign-ins that expired.'),
+  msg('Backup'),
+  msg('Saves the database to a file, checks the file, and deletes the oldest backups.'),
   msg('Old measurements'),
   msg('Deletes samples and events of sessions that are too old.'),
   msg('Records of lost homes'),

@@ -58,7 +58,13 @@ function OpenButton({ link }: { link: NonNullable<Finding['link']> }) {
     <Button
       size="xs"
       variant="subtle"
-      renderRoot={(props) => <Link to={link.to} params={{ id: link.id }} {...props} />}
+      renderRoot={(props) =>
+        link.to === '/admin/backups' ? (
+          <Link to={link.to} {...props} />
+        ) : (
+          <Link to={link.to} params={{ id: link.id }} {...props} />
+        )
+      }
     >
       {link.label}
     </Button>

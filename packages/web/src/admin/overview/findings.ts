@@ -11,8 +11,10 @@ export interface Finding {
   text: string;
   remediation: readonly string[];
   hostId: string | null;
-  /** The page of the job or image, if the finding is not about a host. */
-  link?: { to: '/admin/jobs/$id' | '/admin/images/$id'; id: string; label: string };
+  /** The page of the job, image or backups, if the finding is not about a host. */
+  link?:
+    | { to: '/admin/jobs/$id' | '/admin/images/$id'; id: string; label: string }
+    | { to: '/admin/backups'; label: string };
 }
 
 /**

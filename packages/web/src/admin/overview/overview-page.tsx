@@ -4,12 +4,14 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
+import { clock } from '../../clock.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import { plural, t } from '../../i18n/translate.ts';
 import { ActivityTable } from '../activity/activity-table.tsx';
+import { BACKUP_JOB, useBackups } from '../backups/use-backups.ts';
 import { LiveSessionLimit } from '../fleet/live-session-limit.tsx';
 import {
   useFleetSummary,
@@ -24,6 +26,7 @@ import { PageHead, Section } from '../frame/page-head.tsx';
 import { useImages } from '../images/use-images.ts';
 import { useJobs } from '../jobs/jobs-page.tsx';
 import { SessionTable } from '../sessions/session-table.tsx';
+import { backupFindings } from './backup-findings.ts';
 import { FindingList } from './finding-list.tsx';
 import { findingsHeadline, findingsOf, worstFirst } from './findings.ts';
 import { FleetPicture } from './fleet-picture.tsx';
@@ -35,6 +38,8 @@ const LATEST = 8;
 const MAX_SESSIONS = 20;
 /** Refresh interval of the counts. The pages with the details refresh more often. */
 const REFRESH_MS = 15_000;
+/** Refresh interval of the backups, which change once a day. */
+const BACKUPS_REFRESH_MS = 60_000;
 
 /** Height of the placeholder, in pixels: as many rows as fit on a laptop's screen. */
 const LOADING_HEIGHT = 640;
@@ -56,6 +61,7 @@ export function OverviewPage() {
   });
   const jobs = useJobs();
   const images = useImages();
+  const backups = useBackups(BACKUPS_REFRESH_MS);
   const failures = useFailures();
   const { online = 0, draining = 0, offline = 0 } = summary.data?.hosts ?? {};
   const count = online + draining + offline;
@@ -63,12 +69,26 @@ export function OverviewPage() {
   const findings = worstFirst([
     ...findingsOf(troubled.data?.items ?? [], slots.total > 0 && slots.used >= slots.total),
     ...upkeepFindings(jobs.data?.items ?? [], images.data?.images ?? []),
+    ...backupFindings(
+      jobs.data?.items.find(({ id }) => id === BACKUP_JOB),
+      backups.data?.items ?? [],
+      clock.nowMs(),
+    ),
   ]);
   // The parts are shown together, because a part that is shown later would push down the parts below it.
-  const isLoading = [summary, hosts, troubled, gpus, sessions, activity, jobs, images, failures].some(
-    (query) => query.isPending,
-  );
-  const unread = [summary, hosts, troubled, images].find((query) => query.isError);
+  const isLoading = [
+    summary,
+    hosts,
+    troubled,
+    gpus,
+    sessions,
+    activity,
+    jobs,
+    images,
+    backups,
+    failures,
+  ].some((query) => query.isPending);
+  const unread = [summary, hosts, troubled, images, backups].find((query) => query.isError);
   // Without the jobs, nobody knows whether one fails. Their section shows the error.
   const isUnknown = unread !== undefined || jobs.isError;
   return (
