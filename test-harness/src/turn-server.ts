@@ -25,6 +25,8 @@ export interface TurnServerOptions {
   secret: string;
   /** Port for TLS over TCP, with PEM files; absent: no TLS. */
   tls?: { port: number; certFile: string; keyFile: string };
+  /** Network namespace in which the server runs; absent: that of this process. */
+  namespace?: string;
   /** Additional lines of turnserver.conf. */
   lines?: readonly string[];
 }
@@ -54,7 +56,9 @@ export async function startTurnServer(options: TurnServerOptions): Promise<TurnS
     ...(options.lines ?? []),
   ];
   writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600 });
-  const child: ChildProcess = spawn('turnserver', ['-c', file], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const prefix = options.namespace === undefined ? [] : ['ip', 'netns', 'exec', options.namespace];
+  const [program = '', ...words] = [...prefix, 'turnserver', '-c', file];
+  const child: ChildProcess = spawn(program, words, { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding('utf8').on('data', (text: string) => {

@@ -26,6 +26,10 @@ export interface SlowPath {
 /** A path through a network namespace, which can be interrupted. */
 export interface NamespacePath extends SlowPath {
   readonly browserProgram: string;
+  /** Name of the browser's namespace. */
+  readonly namespace: string;
+  /** Network interface of this machine to which the browser is connected. */
+  readonly device: string;
   /** Drops every packet in both directions from now on. The ends get no error, as when a cable is unplugged. */
   cut(): void;
   /** Limits the direction from the browser. */
@@ -88,6 +92,8 @@ export function openNamespacePath(): NamespacePath | null {
     kind: 'namespace',
     address,
     browserProgram,
+    namespace: name,
+    device: near,
     candidate: (line) => line,
     setRate(kbps) {
       run(
