@@ -134,6 +134,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       dir: config.backups.dir,
       database: config.database,
       clock,
+      fileClock: systemClock,
       release: RELEASE,
     });
     const database = await openDatabase(config.database, {
@@ -178,10 +179,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     });
     opened.push(() => server.close());
 
-    const backups = createBackups(platform, {
-      folder: backupFolder,
-      run: (actor) => jobs.admin.run(actor, 'database.backup', null),
-    });
+    const backups = createBackups(platform, { folder: backupFolder, jobAdmin: jobs.admin });
     const settings = createSettings(platform);
     const secrets = createSecrets(platform);
     const profiles = createProfiles(platform);

@@ -27,7 +27,7 @@ import {
   hasDebianPostgres,
   startDebianPostgres,
 } from '../testing/debian-postgres.ts';
-import { createTestApp, loggedActivity, refused, type TestApp } from '../testing/index.ts';
+import { createTestApp, loggedActivity, PATIENTLY, refused, type TestApp } from '../testing/index.ts';
 import { runScript } from '../testing/operator-scripts.ts';
 import { canMountDisks, mountSmallDisk } from '../testing/small-disk.ts';
 import { createBackupFolder } from './folder.ts';
@@ -255,7 +255,7 @@ describe.each(worlds)('backups on $dialect', ({ dialect, ending, empty }) => {
         return lastRun(app);
       };
       await expect
-        .poll(tickAndRead, { timeout: 20_000 })
+        .poll(tickAndRead, PATIENTLY)
         .toMatchObject({ state: 'succeeded', trigger: 'manual', error: null });
       const [{ name, bytes, reason }] = await list(app);
       expect(reason).toBe('manual');
@@ -398,7 +398,10 @@ test.skipIf(!canMountDisks)('a full disk fails the backup with a sentence, and l
   onTestFinished(() => database.close());
   const dir = join(disk.folder, 'backups');
   const { systemClock } = await import('@footlight/platform');
-  const small = createBackupFolder({ dir, database: target, clock: systemClock, release: '0.1.0' });
+  const small = createBackupFolder({
+    ...{ dir, database: target, clock: systemClock, fileClock: systemClock },
+    release: '0.1.0',
+  });
   await expect(small.write(null)).rejects.toThrow(/^The disk is too full for a backup: .* MB are needed\.$/);
   expect(readdirSync(dir)).toEqual([]);
 });

@@ -48,14 +48,18 @@ export interface BackupFolder {
   open(name: string): Promise<{ file: FileHandle; bytes: number } | null>;
 }
 
-/** @param options.release version of this control plane */
+/**
+ * @param options.fileClock the machine's clock, which the file system uses
+ * @param options.release version of this control plane
+ */
 export function createBackupFolder(options: {
   dir: string;
   database: DatabaseTarget;
   clock: Clock;
+  fileClock: Clock;
   release: string;
 }): BackupFolder {
-  const { dir, database, clock, release } = options;
+  const { dir, database, clock, fileClock, release } = options;
   const at = (name: string) => path.join(dir, name);
   const recordOf = (name: string) => `${at(name)}.json`;
 
@@ -92,8 +96,8 @@ export function createBackupFolder(options: {
     for (const name of await namesIn(dir)) {
       if (!PARTIAL.test(name)) continue;
       const found = await stat(at(name)).catch(() => null);
-      // Files have the machine's time, which the injected clock need not have.
-      if (found !== null && Date.now() - found.mtimeMs > ABANDONED_MS) await rm(at(name), { force: true });
+      if (found !== null && fileClock.nowMs() - found.mtimeMs > ABANDONED_MS)
+        await rm(at(name), { force: true });
     }
   }
 

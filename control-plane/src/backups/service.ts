@@ -1,10 +1,13 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Success } from '@footlight/protocol/rest';
+import type { JobsService } from '../jobs/index.ts';
 import { instant } from '../platform/database/index.ts';
 import { noSuch } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/message/contract.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { BackupFolder } from './folder.ts';
+
+const JOB = 'database.backup';
 
 /** Backups for administrators. */
 export interface Backups {
@@ -19,16 +22,16 @@ export interface Backups {
   remove(actor: Caller, name: string): Promise<void>;
 }
 
-/** Registers the job. @param deps.run queues a run of a job for an administrator */
+/** Registers the job. @param deps.jobAdmin operations of administrators on jobs */
 export function createBackups(
   platform: Platform,
-  deps: { folder: BackupFolder; run: (actor: Caller) => Promise<Success<'admin.backups.create'>> },
+  deps: { folder: BackupFolder; jobAdmin: JobsService['admin'] },
 ): Backups {
   const { activity, config, jobs } = platform;
-  const { folder, run } = deps;
+  const { folder, jobAdmin } = deps;
   const { keep } = config.backups;
 
-  jobs.handle('database.backup', {
+  jobs.handle(JOB, {
     lock: keep === 0 ? { variable: 'SERVICE_BACKUP_KEEP', everyMs: null } : null,
     async run({ trigger, signal }) {
       const { name, bytes } = await folder.write(trigger === 'manual' ? 'manual' : null, signal);
@@ -45,7 +48,7 @@ export function createBackups(
       return { items, folder: folder.dir, keep };
     },
 
-    create: run,
+    create: (actor) => jobAdmin.run(actor, JOB, null),
 
     async open(name) {
       const opened = await folder.open(name);
