@@ -227,6 +227,7 @@ describe('every page', () => {
     ['a job of hosts', () => '/admin/jobs/home.gc', PAYLOAD],
     ['invites', () => '/admin/invites', PAYLOAD],
     ['the activity', () => '/admin/activity', PAYLOAD],
+    ['backups', () => '/admin/backups'],
     ['settings', () => '/admin/settings'],
     ['the versions', () => '/admin/about', SHORT_PAYLOAD],
     ['a page that is not there', () => '/nowhere'],
@@ -300,6 +301,7 @@ describe('every page', () => {
       '/admin/jobs/home.gc',
       '/admin/invites',
       '/admin/activity',
+      '/admin/backups',
       '/admin/settings',
       '/admin/about',
     ]) {

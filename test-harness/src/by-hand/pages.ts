@@ -273,6 +273,7 @@ async function fill(
   await addImages(ask, publish, stage);
   const draining = await hosts.connect('draining');
   await ask('POST', `/v1/hosts/${draining.hostId}/drain`, {});
+  await ask('POST', '/v1/admin/backups');
   const display = await hosts.connect('with-display', displayCapacity(true));
   const unready = await hosts.connect(
     'not-ready',
@@ -316,6 +317,7 @@ async function fill(
     `/admin/users/${people[0]}`,
     '/admin/invites?state=all',
     '/admin/activity',
+    '/admin/backups',
     '/admin/about',
     '/admin/settings',
   ])
