@@ -57,11 +57,16 @@ const connection = { getStats: async () => report() } as unknown as RTCPeerConne
 /** Advances the clock by a second. */
 async function second(): Promise<ClientMetrics | undefined> {
   const before = told.length;
-  nowMs += 1_000;
+  await halfSecond();
+  await halfSecond();
+  return told[before]?.metrics;
+}
+
+async function halfSecond(): Promise<void> {
+  nowMs += 500;
   tick();
   // Runs the pending promises of the report.
   for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
-  return told[before]?.metrics;
 }
 
 /** Shows frames at these intervals after the last one. */
@@ -97,7 +102,7 @@ beforeEach(() => {
     nowUnixMs: () => 1_795_168_860_000 + nowMs,
     monotonicMs: () => nowMs,
     setInterval: (run: () => void, everyMs: number) => {
-      if (everyMs === 1_000) tick = run;
+      if (everyMs === 500) tick = run;
       return { cancel: () => undefined };
     },
   };
@@ -251,8 +256,29 @@ describe('events of the stream', () => {
     expect(silences).toBe(0);
     counters = { ...counters, pathBytes: 1 };
     await second();
-    await second();
+    expect(silences).toBe(0);
+    await halfSecond();
     expect(silences).toBe(1);
+  });
+
+  test('a silence that begins at any moment is found within one and a half seconds', async () => {
+    for (const offsetMs of [0, 1, 250, 499]) {
+      counters = { ...counters, pathBytes: (counters.pathBytes ?? 0) + 1 };
+      await halfSecond();
+      const lastMs = nowMs - 500 + offsetMs;
+      silences = 0;
+      while (silences === 0) await halfSecond();
+      expect(nowMs - lastMs).toBeLessThanOrEqual(1_500);
+      expect(nowMs - lastMs).toBeGreaterThanOrEqual(1_000);
+    }
+  });
+
+  test('half a second without packets is no silence', async () => {
+    for (let bytes = 1; bytes < 10; bytes += 1) {
+      counters = { ...counters, pathBytes: bytes };
+      await second();
+    }
+    expect(silences).toBe(0);
   });
 
   test('a gap between frames is a freeze from three times the usual gap and 150 ms more', async () => {

@@ -12,6 +12,13 @@ import { type Comparison, compare, type RawSample, readReport, StuckDetector } f
 
 /** Period of the measurement. It is one second, so a count of a period is already a rate per second. */
 const EVERY_MS = 1_000;
+/**
+ * Period of the look for a silence. The page must name a lost network within 2 s, and a look every second would find a
+ * silence of a second only after up to 2 s.
+ */
+const LOOK_MS = 500;
+/** A silence is about a second; less than two looks, because timers can be a little early. */
+const SILENT_MS = 2 * LOOK_MS - 100;
 /** Smaller changes of the jitter buffer's target delay are ignored as noise. */
 const PLAYOUT_STEP_MS = 10;
 
@@ -28,7 +35,7 @@ export interface MeterHooks {
   /** called when frames were decoded in this second */
   onDecoded(): void;
   onStuck(): void;
-  /** called when nothing arrived in this second, no packets and no answer to a ping */
+  /** called when nothing arrived for a second, no packets and no answer to a ping */
   onSilent(): void;
   onFreeze(gapMs: number): void;
   onPlayoutChange(fromMs: number, toMs: number): void;
@@ -51,6 +58,8 @@ export class Meter {
   #refresh: RefreshRate;
   #timer: Timer;
   #before: RawSample | null = null;
+  /** The newest byte count of the path, and when it was first read. */
+  #heard: { bytes: number | undefined; atMs: number } = { bytes: undefined, atMs: 0 };
   #sampling = false;
   #encodeMs: number | null = null;
   #playoutMs: number | null = null;
@@ -62,12 +71,13 @@ export class Meter {
     this.#environment = environment;
     this.#hooks = hooks;
     this.#refresh = new RefreshRate(environment);
-    this.#timer = environment.setInterval(() => void this.#sample(), EVERY_MS);
+    this.#timer = environment.setInterval(() => void this.#sample(), LOOK_MS);
   }
 
   /** Starts again for another connection. */
   reset(): void {
     this.#before = null;
+    this.#heard = { bytes: undefined, atMs: 0 };
     this.#encodeMs = null;
     this.#stuck.reset();
     this.#presentation.reset();
@@ -121,7 +131,9 @@ export class Meter {
         (report as unknown as Map<string, unknown>).values(),
         this.#environment.monotonicMs(),
       );
+      this.#listen(now);
       const before = this.#before;
+      if (before !== null && now.atMs - before.atMs < EVERY_MS - LOOK_MS / 2) return;
       this.#before = now;
       // These results are read in every second, so that the first report contains only one second.
       const shown = { ...this.#presentation.take(), ...this.clicks.take() };
@@ -133,10 +145,15 @@ export class Meter {
     }
   }
 
+  /** Looks for a silence. A path on which nothing has arrived yet is not silent. */
+  #listen({ pathBytes: bytes, atMs }: RawSample): void {
+    if (bytes !== this.#heard.bytes) this.#heard = { bytes, atMs };
+    else if (bytes && atMs - this.#heard.atMs >= SILENT_MS) this.#hooks.onSilent();
+  }
+
   #report(measured: Measured, now: RawSample, second: Comparison, shown: ClientMetrics): void {
     const { hidden } = document;
     if ((second.decoded ?? 0) > 0) this.#hooks.onDecoded();
-    if (second.arrived === 0) this.#hooks.onSilent();
     if (this.#stuck.add(second, now.atMs, hidden)) this.#hooks.onStuck();
     const all: ClientMetrics = {
       ...second.metrics,

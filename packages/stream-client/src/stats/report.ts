@@ -109,8 +109,6 @@ export interface Comparison {
   received: number | undefined;
   decoded: number | undefined;
   packets: number | undefined;
-  /** all bytes received on the selected path; undefined if the browser does not count them */
-  arrived: number | undefined;
 }
 
 export function compare(before: RawSample, after: RawSample): Comparison {
@@ -147,7 +145,6 @@ export function compare(before: RawSample, after: RawSample): Comparison {
     received: growth(before.framesReceived, after.framesReceived),
     decoded,
     packets,
-    arrived: growth(before.pathBytes, after.pathBytes),
   };
 }
 
