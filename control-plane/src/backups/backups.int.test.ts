@@ -163,7 +163,7 @@ describe.each(worlds)('backups on $dialect', ({ dialect, ending, empty }) => {
     truncateSync(file, Math.floor(whole.length * 0.6));
     expect((await list(app))[0]).toMatchObject({ name, verified: false });
     expect(await check(file)).toMatch(
-      dialect === 'sqlite' ? /^it is (damaged|no whole SQLite)/ : /^pg_restore failed: /,
+      dialect === 'sqlite' ? /^it is (damaged|not a complete SQLite)/ : /^pg_restore failed: /,
     );
     writeFileSync(join(dir(), `footlight-20200101-000000.${ending}`), 'hello '.repeat(500));
     expect(await check(join(dir(), `footlight-20200101-000000.${ending}`))).not.toBeNull();

@@ -15,12 +15,13 @@ export function createMigrationBackup(
     try {
       const { name, bytes } = await folder.write(beforeStep(first));
       deps.logger.info({ step: first, name, bytes }, 'backups.written_before_migration');
-      await folder.prune(deps.keep);
     } catch (error) {
       throw new Error(
         `The database must be migrated (${first}), and the backup before the migration failed: ${errorText(error)} Repair this, for example free space in ${folder.dir}, or migrate without a backup with SERVICE_BACKUP_BEFORE_MIGRATION=0.`,
         { cause: error },
       );
     }
+    // Old files that cannot be deleted are no reason to refuse the start; the daily backup reports them.
+    await folder.prune(deps.keep).catch(() => undefined);
   };
 }

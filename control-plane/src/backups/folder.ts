@@ -1,5 +1,15 @@
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import path from 'node:path';
 import { type Clock, HOUR_MS, SECOND_MS } from '@footlight/platform';
 import { z } from 'zod';
@@ -25,9 +35,9 @@ export interface StoredBackup extends NamedBackup {
 const recordSchema = z.object({ release: z.string(), bytes: z.int(), verified_at: z.string() });
 type BackupRecord = z.output<typeof recordSchema>;
 
-/** Ending of a file that is being written, and of SQLite's companions of this file. */
-const PARTIAL = /\.(sqlite|pgdump)\.partial(-\w+)?$/;
-/** Age from which an unfinished file belongs to a process that has ended: a running backup writes all the time. */
+/** Ending of the name of a backup that is being written, and of SQLite's companions of this file. */
+const PARTIAL = /\.partial(-\w+)?$/;
+/** Age of the last write from which an unfinished file belongs to a process that has ended. Chosen, not measured. */
 const ABANDONED_MS = HOUR_MS;
 
 /** The folder of the backups (SERVICE_BACKUP_DIR). */
@@ -36,11 +46,11 @@ export interface BackupFolder {
   /** All backups, newest first; a missing folder has none. Other files of the folder are ignored. */
   list(): Promise<StoredBackup[]>;
   /**
-   * Writes and verifies a backup. After an error nothing of it stays.
+   * Writes and verifies a backup. After an error no file stays.
    * @throws BackupRefused with a sentence, or the reason of the signal
    */
   write(reason: string | null, signal?: AbortSignal): Promise<StoredBackup>;
-  /** Deletes the verified backups that are too many. @returns their number */
+  /** Deletes the verified backups beyond `keep`. @returns their number */
   prune(keep: number): Promise<number>;
   /** @returns false: there is no such backup */
   remove(name: string): Promise<boolean>;
@@ -62,14 +72,14 @@ export function createBackupFolder(options: {
   const { dir, database, clock, fileClock, release } = options;
   const at = (name: string) => path.join(dir, name);
   const recordOf = (name: string) => `${at(name)}.json`;
+  const partialOf = (name: string) => `${at(name)}.partial`;
 
   /** null: a directory, a link, or a file that was deleted meanwhile. */
   async function read(named: NamedBackup): Promise<StoredBackup | null> {
-    const opened = await openFile(at(named.name));
-    if (opened === null) return null;
-    await opened.file.close();
+    const found = await lstat(at(named.name)).catch(() => null);
+    if (!found?.isFile()) return null;
+    const { size: bytes } = found;
     const record = await readRecord(recordOf(named.name));
-    const { bytes } = opened;
     return { ...named, bytes, verified: record?.bytes === bytes, release: record?.release ?? null };
   }
 
@@ -83,18 +93,29 @@ export function createBackupFolder(options: {
     return newestFirst(backups);
   }
 
-  /** A name that no other backup has, also none that is being written. */
-  async function freeName(reason: string | null): Promise<string> {
+  /**
+   * Reserves a name that no other backup has by creating its unfinished file, because several control planes can write
+   * into one folder at the same time.
+   */
+  async function reserveName(reason: string | null): Promise<NamedBackup> {
     const taken = new Set(await namesIn(dir));
-    for (let createdAtMs = clock.nowMs(); ; createdAtMs += SECOND_MS) {
-      const name = nameOfBackup({ createdAtMs, reason, database: database.dialect });
-      if (!taken.has(name) && !taken.has(`${name}.partial`)) return name;
+    const nowMs = Math.floor(clock.nowMs() / SECOND_MS) * SECOND_MS;
+    for (let createdAtMs = nowMs; ; createdAtMs += SECOND_MS) {
+      const content = { createdAtMs, reason, database: database.dialect };
+      const name = nameOfBackup(content);
+      if (taken.has(name)) continue;
+      try {
+        await (await open(partialOf(name), 'wx', 0o600)).close();
+        return { name, ...content };
+      } catch (error) {
+        if (codeOf(error) !== 'EEXIST') throw error;
+      }
     }
   }
 
   async function removeAbandoned(): Promise<void> {
     for (const name of await namesIn(dir)) {
-      if (!PARTIAL.test(name)) continue;
+      if (!PARTIAL.test(name) || parseBackupName(name.replace(PARTIAL, '')) === null) continue;
       const found = await stat(at(name)).catch(() => null);
       if (found !== null && fileClock.nowMs() - found.mtimeMs > ABANDONED_MS)
         await rm(at(name), { force: true });
@@ -109,21 +130,20 @@ export function createBackupFolder(options: {
       try {
         await mkdir(dir, { recursive: true, mode: 0o700 });
         await removeAbandoned();
-        const name = await freeName(reason);
-        if (database.dialect === 'sqlite') await backupSqlite(database.file, at(name), signal);
-        else await backupPostgres(database.url, at(name), signal);
+        const named = await reserveName(reason);
+        const { name } = named;
         try {
+          if (database.dialect === 'sqlite') await backupSqlite(database.file, at(name), signal);
+          else await backupPostgres(database.url, at(name), signal);
           const { size: bytes } = await stat(at(name));
           const record: BackupRecord = { release, bytes, verified_at: new Date(clock.nowMs()).toISOString() };
           await writeFile(recordOf(name), `${JSON.stringify(record)}\n`, { mode: 0o600 });
+          return { ...named, bytes, verified: true, release };
         } catch (error) {
+          await rm(partialOf(name), { force: true });
           await removeBoth(name);
           throw error;
         }
-        const named = parseBackupName(name);
-        const backup = named && (await read(named));
-        if (!backup) throw new BackupRefused(`${at(name)} was deleted while it was written.`);
-        return backup;
       } catch (error) {
         throw asRefusal(error, dir);
       }

@@ -1,9 +1,9 @@
-import type { NamedBackup } from './names.ts';
+import { isBeforeStep, type NamedBackup } from './names.ts';
 
 /**
  * Backups that are deleted after a new one was written. Pure.
  * @param backups only verified ones: another file must neither be deleted nor replace a good backup
- * @param keep number of daily and manual backups that stay; 0: all stay. Of the backups before a migration step, the
+ * @param keep number of daily and manual backups that stay; 0: all of them stay. Of the backups before a migration step, the
  *   newest of each step stays in addition.
  * @returns the backups to delete, newest first
  * Source: docs/backup.md, "Automatic backups".
@@ -14,12 +14,11 @@ export function planRemovals<Backup extends NamedBackup>(
 ): readonly Backup[] {
   const counts = new Map<string, number>();
   return newestFirst(backups).filter(({ reason }) => {
-    const isBeforeStep = reason?.startsWith('before-') ?? false;
-    const group = isBeforeStep ? (reason ?? '') : '';
+    const step = reason !== null && isBeforeStep(reason) ? reason : null;
+    const group = step ?? '';
     const count = (counts.get(group) ?? 0) + 1;
     counts.set(group, count);
-    if (isBeforeStep) return count > 1;
-    return keep > 0 && count > keep;
+    return step === null ? keep > 0 && count > keep : count > 1;
   });
 }
 

@@ -16,8 +16,10 @@ const NAME =
 /** Bound of a name, so that the name of its record is valid on every file system (255 bytes). */
 const MAX_NAME_CHARACTERS = 128;
 
+const BEFORE = 'before-';
 /** Reason of a backup before a migration step. */
-export const beforeStep = (step: string): string => `before-${step}`;
+export const beforeStep = (step: string): string => `${BEFORE}${step}`;
+export const isBeforeStep = (reason: string): boolean => reason.startsWith(BEFORE);
 
 /** Name of a backup: footlight-YYYYMMDD-HHMMSS[-reason].sqlite or .pgdump, in UTC. */
 export function nameOfBackup({ createdAtMs, reason, database }: Omit<NamedBackup, 'name'>): string {

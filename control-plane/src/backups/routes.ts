@@ -22,8 +22,13 @@ export function registerBackupRoutes(server: Server, backups: Backups): void {
       await file.close();
       return { status: 200, raw: Readable.from([]), headers };
     }
-    // A backup contains hashes of passwords and tokens, so the log says who got it.
-    await backups.downloaded(caller, name);
+    try {
+      // A backup contains hashes of passwords and tokens, so the log says who got it.
+      await backups.downloaded(caller, name);
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
     // Exactly the announced bytes, although the file could grow. The stream closes the file.
     const body = bytes === 0 ? Readable.from([]) : file.createReadStream({ end: bytes - 1 });
     if (bytes === 0) await file.close();

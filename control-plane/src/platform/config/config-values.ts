@@ -301,7 +301,7 @@ export const registryHosts = reading(
   },
 );
 
-/** Maximum addresses of SERVICE_TURN_URLS; browsers gather slowly with more, and the agent uses at most eight. */
+/** Maximum addresses of SERVICE_TURN_URLS; browsers gather slowly with more, and a host uses at most eight servers. */
 const MAX_TURN_URLS = 8;
 const TURN_URL =
   /^turns?:(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]{1,253})(?::(\d{1,5}))?(?:\?transport=(?:udp|tcp))?$/;

@@ -142,7 +142,7 @@ export interface Config {
   backups: {
     /** Folder of the backups; the folder need not exist. */
     dir: string;
-    /** Number of daily backups that are kept; 0: no schedule makes one, and none is deleted. */
+    /** Number of daily backups that are kept; 0: no schedule makes one, and none of them is deleted. */
     keep: number;
     /** Whether a start that must migrate an existing database makes a backup first. */
     beforeMigration: boolean;

@@ -13,7 +13,7 @@ const backup = z
       .describe(
         'Name of the file: `footlight-YYYYMMDD-HHMMSS[-reason].sqlite` or `.pgdump`, with the time in UTC.',
       ),
-    created_at: dateTime.describe('When it was begun.'),
+    created_at: dateTime.describe('Start of the backup.'),
     bytes: z.int().describe('Length of the file.'),
     reason: z
       .string()
@@ -24,7 +24,7 @@ const backup = z
     verified: z
       .boolean()
       .describe('It was read completely after it was written, and its length has not changed since.'),
-    database: backupDatabase.describe('Database that it was made of.'),
+    database: backupDatabase.describe('Database system that was saved.'),
     release: z.string().nullable().describe('Version of the control plane that wrote it; null: unknown.'),
   })
   .meta({ id: 'Backup', description: 'A file with the database of the instance.' });
@@ -51,7 +51,7 @@ export const backupOperations = {
         keep: z
           .int()
           .describe(
-            'Daily and manual backups that are kept; 0: the schedule makes none, and none is deleted.',
+            'Daily and manual backups that are kept; 0: the schedule makes none, and none of them is deleted.',
           ),
       }),
     },

@@ -67,7 +67,7 @@ export async function backupSqlite(source: string, target: string, signal?: Abor
 
 /**
  * Opens a backup read-only in a child process, because the check of a large file would block this process.
- * @returns the fault, or null for a backup that scripts/restore accepts
+ * @returns the fault, or null for a complete database with migration steps
  */
 export function checkSqliteBackup(file: string, signal?: AbortSignal): Promise<string | null> {
   const script = `
@@ -83,7 +83,7 @@ export function checkSqliteBackup(file: string, signal?: AbortSignal): Promise<s
       if (signal?.aborted) return reject(signal.reason);
       if (error === null) return resolve(answer === 'ok' ? null : `it is damaged (${answer})`);
       const [, why] = /SqliteError: (.*)/.exec(errors) ?? [];
-      return why === undefined ? reject(error) : resolve(`it is no whole SQLite database (${why})`);
+      return why === undefined ? reject(error) : resolve(`it is not a complete SQLite database (${why})`);
     });
   });
 }
@@ -216,7 +216,8 @@ function faultWith(file: string, readAll: boolean): string | null {
       database.close();
     }
   } catch (error) {
-    if (error instanceof Database.SqliteError) return `it is no whole SQLite database (${error.message})`;
+    if (error instanceof Database.SqliteError)
+      return `it is not a complete SQLite database (${error.message})`;
     throw error;
   }
 }
