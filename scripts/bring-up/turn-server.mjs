@@ -47,7 +47,7 @@ export function turnServerConf({ shipped, addresses, secret, directory, asRoot, 
     ...(tls === null
       ? ['no-tls']
       : [`tls-listening-port=${TURNS_PORT}`, `cert=${tls.certFile}`, `pkey=${tls.keyFile}`]),
-    // That user has a database of its own, and cannot read the directory.
+    // The user turnserver has a database of its own, and cannot read the directory.
     ...(asRoot
       ? ['proc-user=turnserver', 'proc-group=turnserver']
       : [`userdb=${path.join(directory, 'users.db')}`]),

@@ -208,7 +208,7 @@ describe('SQLite', () => {
       [
         'text',
         () => writeFileSync(backup, 'hello '.repeat(500)),
-        /cannot be restored: it is no whole SQLite/,
+        /cannot be restored: it is not a complete SQLite/,
       ],
       ['of another program', () => new Database(backup).exec('create table t (x)').close(), /no Footlight/],
       ['a FIFO', () => execFileSync('mkfifo', [backup]), /^There is no backup at /],
@@ -226,7 +226,11 @@ describe('SQLite', () => {
         },
         /cannot be restored: it holds the trigger t, which Footlight did not make/,
       ],
-      ['cut off', () => truncateSync(backup, 40_960), /cannot be restored: it is (damaged|no whole SQLite)/],
+      [
+        'cut off',
+        () => truncateSync(backup, 40_960),
+        /cannot be restored: it is (damaged|not a complete SQLite)/,
+      ],
     ])('%s', async (what, spoil, sentence) => {
       const app = await start(target);
       const alice = app.people.alice;

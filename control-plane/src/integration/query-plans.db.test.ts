@@ -165,7 +165,8 @@ describeDatabases('query plans on a large instance', ({ dialect, fresh }) => {
     expect(await plansOf(work)).not.toMatch(WHOLE[dialect]);
   });
 
-  // These must read all ended sessions, but not their rows, of which some have long logs.
+  // To sort by a name, the database looks at all ended sessions. It must find them in an index, because the rows of some
+  // sessions contain long logs.
   test.each([['app'], ['user'], ['-host']] as const)(
     'the list of ended sessions by %s reads no row of a session, except those of the page',
     async (sort) => {

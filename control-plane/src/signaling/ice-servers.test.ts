@@ -15,12 +15,12 @@ describe('TURN credentials of one session', () => {
     });
   });
 
-  test('are valid for the grace of sessions, and follow the configured servers', () => {
+  test('are valid for the grace of sessions, and come before the configured servers', () => {
     const config = { iceServers: [STUN], turn: TURN, graceSecs: 600 };
     expect(mintIceServers(config, SESSION, 1_783_036_200_999)).toEqual({
       iceServers: [
-        STUN,
         { urls: TURN.urls, username: `1783036800:${SESSION}`, credential: 'cjcO4UJpmtijWEES/igPG7zjcoc=' },
+        STUN,
       ],
       ttlSecs: 600,
     });

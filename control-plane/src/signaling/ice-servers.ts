@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { SECOND_MS } from '@footlight/platform';
 import type { IceServer } from '@footlight/protocol/signal';
 import type { Config } from '../platform/config/config.ts';
 
@@ -26,7 +27,7 @@ export function turnCredentials(
 }
 
 /**
- * The configured ICE servers, followed by the TURN servers with credentials for this session. Pure.
+ * The TURN servers with credentials for this session, followed by the configured ICE servers. Pure.
  * @param config iceServers, the TURN servers with their secret, and graceSecs, the lifetime of the credentials: a
  *   session without a connection to its host ends after the same time
  */
@@ -35,10 +36,11 @@ export function mintIceServers(
   sessionId: string,
   nowMs: number,
 ): MintedIceServers {
-  const iceServers: IceServer[] = config.iceServers.map((server) => ({ ...server, urls: [...server.urls] }));
+  const others: IceServer[] = config.iceServers.map((server) => ({ ...server, urls: [...server.urls] }));
   const { turn, graceSecs } = config;
-  if (turn === null) return { iceServers, ttlSecs: null };
-  const expiresAtSecs = Math.floor(nowMs / 1000) + graceSecs;
-  iceServers.push({ urls: [...turn.urls], ...turnCredentials(turn.secret, sessionId, expiresAtSecs) });
-  return { iceServers, ttlSecs: graceSecs };
+  if (turn === null) return { iceServers: others, ttlSecs: null };
+  const expiresAtSecs = Math.floor(nowMs / SECOND_MS) + graceSecs;
+  // First, because a host uses only the first eight addresses.
+  const minted = { urls: [...turn.urls], ...turnCredentials(turn.secret, sessionId, expiresAtSecs) };
+  return { iceServers: [minted, ...others], ttlSecs: graceSecs };
 }

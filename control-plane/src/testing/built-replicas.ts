@@ -64,6 +64,7 @@ export class BuiltReplicas {
   /** Names of the apps that were created while faults happened. */
   readonly #acknowledged: string[] = [];
   readonly #writes = new Set<Promise<void>>();
+  #appCount = 0;
   #ends: (() => unknown)[] = [];
   bearer = '';
   #appId = '';
@@ -138,14 +139,13 @@ export class BuiltReplicas {
 
   /** Creates an app through any replica. The write may fail during a fault, but it must be stored if it is answered. */
   #write(): void {
-    const name = `App ${this.#written++}`;
+    const name = `App ${this.#appCount++}`;
     const write = this.#askAny('POST', '/v1/apps', { name, runtime_spec: { args: ['demo'] } })
       .then(() => void this.#acknowledged.push(name))
       .catch(() => undefined)
       .finally(() => this.#writes.delete(write));
     this.#writes.add(write);
   }
-  #written = 0;
 
   async #startNats(): Promise<void> {
     const words = (clusterPort: number) => [

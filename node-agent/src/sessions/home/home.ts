@@ -6,6 +6,7 @@ import { CLOSED_WAY_MODE } from '../../runtime/process.ts';
 import { startChild } from '../../runtime/programs/child.ts';
 import { runProgram } from '../../runtime/programs/run-program.ts';
 import type { SessionUser } from '../../runtime/runtime.ts';
+import { codeOf } from './collection/descriptors.ts';
 import { isBelow } from './home-path.ts';
 
 /** A home cannot be used; the message contains path, reason, and the text of the cause. */
@@ -168,8 +169,6 @@ export async function lastOwner(ref: string): Promise<number | null> {
     throw new HomeError(`${ref} cannot be read`, error);
   }
 }
-
-const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
 
 async function makeDirectory(path: string, mode: number): Promise<void> {
   try {

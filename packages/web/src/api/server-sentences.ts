@@ -39,18 +39,29 @@ const PLACE = /\{(\w+)\}/g;
 
 /**
  * Translates a sentence of the server into the person's language. An unknown sentence is returned unchanged.
- * @param sentences the sentences that are known, with placeholders for words
+ * @param sentences the sentences that are known; a placeholder stands for any text, so sentences that consist mostly
+ *   of placeholders come last
  */
 export function saidByServer(text: string, sentences: readonly string[] = SENTENCES): string {
   for (const sentence of sentences) {
-    const pattern = sentence
-      .split(PLACE)
-      .map((piece, index) =>
-        index % 2 === 1 ? `(?<${piece}>.+?)` : piece.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'),
-      )
-      .join('');
-    const found = new RegExp(`^${pattern}$`).exec(text);
+    const found = patternOf(sentence).exec(text);
     if (found !== null) return t(sentence, { ...found.groups });
   }
   return text;
+}
+
+/** Patterns by sentence, made at the first use; as many as the sources have sentences. */
+const patterns = new Map<string, RegExp>();
+
+function patternOf(sentence: string): RegExp {
+  const known = patterns.get(sentence);
+  if (known !== undefined) return known;
+  const pieces = sentence
+    .split(PLACE)
+    .map((piece, index) =>
+      index % 2 === 1 ? `(?<${piece}>.+?)` : piece.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'),
+    );
+  const pattern = new RegExp(`^${pieces.join('')}$`);
+  patterns.set(sentence, pattern);
+  return pattern;
 }

@@ -105,6 +105,7 @@ describe('the choice of a quality', () => {
 
   test.each([
     ['720p60', /^Now: 720p60, 1920 × 1080 at 60 frames a second, about 15 Mbit\/s\.$/],
+    ['deleted', /^Now: 1920 × 1080 at 60 frames a second, about 15 Mbit\/s\.$/],
     [null, /^Now: Automatic, 1920 × 1080 at 60 frames a second, about 15 Mbit\/s\.$/],
   ])('says what runs now, with the profile %s', async (current, now) => {
     open('user', 'inherit', current);

@@ -68,12 +68,7 @@ export default function QualityDialog(props: {
     <Dialog opened onClose={props.onClose} title={props.title}>
       {props.children}
       {stream !== undefined && choices !== null && (
-        <p>
-          {t('Now: {quality}, {size} at {fps} frames a second, about {mbps} Mbit/s.', {
-            quality: nameIn(choices, props.current),
-            ...streamFacts(stream),
-          })}
-        </p>
+        <p>{nowLabel(nameIn(choices, props.current), streamFacts(stream))}</p>
       )}
       {decided && (
         <p>
@@ -111,7 +106,16 @@ export default function QualityDialog(props: {
   );
 }
 
-/** The name of a choice as the list shows it; null: no preference. */
-function nameIn({ short, all }: QualityChoices, profileId: string | null): string {
-  return [...short, ...all].find(({ id }) => id === (profileId ?? ''))?.name ?? '';
+/**
+ * The name of a choice as the list shows it. undefined: the list no longer has it, for example because the profile was
+ * deleted after the launch
+ * @param profileId null: no preference
+ */
+function nameIn({ short, all }: QualityChoices, profileId: string | null): string | undefined {
+  return [...short, ...all].find(({ id }) => id === (profileId ?? ''))?.name;
 }
+
+const nowLabel = (quality: string | undefined, facts: ReturnType<typeof streamFacts>): string =>
+  quality === undefined
+    ? t('Now: {size} at {fps} frames a second, about {mbps} Mbit/s.', facts)
+    : t('Now: {quality}, {size} at {fps} frames a second, about {mbps} Mbit/s.', { quality, ...facts });

@@ -49,10 +49,10 @@ describe('the labels of an activity entry', () => {
   test('a time is written in the language of the page', () => {
     const expires_at = '2026-12-24T12:00:00.000Z';
     expect(detailLabel({ details: { role: 'user', expires_at } })).toMatch(
-      /^User · valid until 24 Dec 2026, \d\d:00$/,
+      /^User · valid until 24 Dec 2026, \d\d:00:00$/,
     );
     putInForce(german, 'de');
-    expect(detailLabel({ details: { at: expires_at } })).toMatch(/^at 24\.12\.2026, \d\d:00$/);
+    expect(detailLabel({ details: { at: expires_at } })).toMatch(/^at 24\.12\.2026, \d\d:00:00$/);
     putInForce({}, 'en-GB');
   });
 });

@@ -1,7 +1,8 @@
 import type { ActivityAction, ActivityEntry } from '@footlight/protocol/rest';
 import { bytesLabel } from '../../components/bytes-labels.ts';
-import { localeTag, msg, plural, t } from '../../i18n/translate.ts';
+import { msg, plural, t } from '../../i18n/translate.ts';
 import { kindLabel } from '../diagnosis/captures/capture-content.ts';
+import { exactTimeLabel } from '../diagnosis/time-labels.ts';
 import { toldText } from '../frame/told-text.ts';
 import { stateDetailLabel } from '../sessions/state-details.ts';
 import { failureLabel } from '../sessions/story.ts';
@@ -135,7 +136,7 @@ export function detailLabel({ details }: Pick<ActivityEntry, 'details'>): string
       if (key === 'name' || key === 'username' || key === 'node_name') return toldText(value);
       if (Array.isArray(value)) return listLabel(key, value);
       if (value === true) return plainName(key);
-      return `${plainName(key)} ${isTime(value) ? timeLabel(value) : toldText(value)}`;
+      return `${plainName(key)} ${isTime(value) ? exactTimeLabel(Date.parse(value)) : toldText(value)}`;
     })
     .filter(Boolean)
     .join(' · ');
@@ -144,7 +145,8 @@ export function detailLabel({ details }: Pick<ActivityEntry, 'details'>): string
 function frequentLabel(key: string, value: unknown): string | undefined {
   if (OMITTED.has(key)) return '';
   if (key === 'version' && typeof value === 'string') return t('version {version}', { version: value });
-  if (key === 'expires_at' && isTime(value)) return t('valid until {time}', { time: timeLabel(value) });
+  if (key === 'expires_at' && isTime(value))
+    return t('valid until {time}', { time: exactTimeLabel(Date.parse(value)) });
   if (key === 'kind' && typeof value === 'string') return kindLabel(value);
   if (key === 'provider' && typeof value === 'string') return value;
   if (typeof value === 'number' && Object.hasOwn(COUNTS, key)) return COUNTS[key]?.(value);
@@ -162,9 +164,6 @@ const listLabel = (key: string, values: readonly unknown[]): string =>
 /** ISO 8601 with a time, as the service writes times. */
 const isTime = (value: unknown): value is string =>
   typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(value);
-
-const timeLabel = (at: string): string =>
-  new Intl.DateTimeFormat(localeTag(), { dateStyle: 'medium', timeStyle: 'short' }).format(Date.parse(at));
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 

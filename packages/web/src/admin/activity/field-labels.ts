@@ -79,8 +79,8 @@ const FIELDS: Readonly<Record<string, string>> = {
   stream: msg('Also stream it to the browser'),
   stream_audio: msg('Also stream its sound'),
   auto_start_on_display: msg('Start an app automatically whenever a display is connected'),
-  default_app: msg('Name of the app'),
-  default_user: msg('Name or email'),
+  default_app: msg('App that starts'),
+  default_user: msg('Account that starts it'),
 };
 
 /** The label of a changed field, as in its form; a field of a newer service is shown in plain words. */

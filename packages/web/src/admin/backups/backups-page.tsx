@@ -122,7 +122,7 @@ export function BackupsPage() {
               })}
             </p>
           )}
-          <Section title={t('What to save besides')}>
+          <Section title={t('What else to save')}>
             <p>
               {rich(
                 'No backup contains a key. Save the variables of the service with {key}, the certificate and the pictures of apps, but not in the folder of the backups: a thief of the key and a backup could read the secrets. docs/backup.md lists the files.',
@@ -134,7 +134,7 @@ export function BackupsPage() {
             <Section title={t('Restore')}>
               <p>
                 {t(
-                  'Stop all control planes and run this command in the folder of Footlight, with the variables of the service. It replaces the database by the newest verified backup; what was changed later is lost. SQLite: the former file is kept. Then start the control plane again.',
+                  'Stop all control planes and run this command in the folder of Footlight, with the variables of the service. It replaces the database with the newest verified backup; what was changed later is lost. SQLite: the former file is kept. Then start the control plane again.',
                 )}
               </p>
               <CopyLine
@@ -168,7 +168,9 @@ export function BackupsPage() {
             )}
           </p>
         )}
-        {deleting !== null && deleting === newest && <p>{t('It is the newest verified backup.')}</p>}
+        {deleting !== null && deleting.name === newest?.name && (
+          <p>{t('It is the newest verified backup.')}</p>
+        )}
       </ConfirmDialog>
     </>
   );

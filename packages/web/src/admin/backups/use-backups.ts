@@ -55,7 +55,7 @@ export function useDeleteBackup(onDeleted: () => void) {
       onDeleted();
       notifications.show({ message: t('{name} was deleted', { name }), autoClose: 5000 });
     },
-    // Also after a refusal, because somebody else may have deleted it.
+    // If the deletion is refused, another administrator may have deleted the backup, so the list is loaded again too.
     onSettled: () => queryClient.invalidateQueries({ queryKey: adminKeys.backupList }),
   });
 }

@@ -1,4 +1,5 @@
 import type { Concurrency } from '@footlight/protocol/rest';
+import { useMemo } from 'react';
 import { Chart } from '../frame/chart/chart.tsx';
 import { curveLines } from './curve-lines.ts';
 import styles from './fleet.module.css';
@@ -9,10 +10,11 @@ import styles from './fleet.module.css';
  * @param props.frameMs null: unknown
  */
 export function CurveDrawing({ curve, frameMs }: { curve: Concurrency; frameMs: number | null }) {
+  const lines = useMemo(() => curveLines(curve), [curve]);
   return (
     <Chart
       className={styles.drawing}
-      lines={curveLines(curve)}
+      lines={lines}
       from={0.5}
       to={Math.max(...curve.curve.map(({ n }) => n)) + 0.5}
       limit={frameMs ?? undefined}

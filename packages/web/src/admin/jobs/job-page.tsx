@@ -123,7 +123,7 @@ function LoadedJob(props: { job: Job; search: JobSearch; onSearch: (search: JobS
         <dl className={styles.facts}>
           <dt>{t('State')}</dt>
           <dd>
-            {isWaiting ? (
+            {isWaiting && !standing.failing ? (
               <StateChip tone="info">
                 {job.targets === undefined ? t('Requested, starts soon') : t('Requested, waits for a host')}
               </StateChip>
@@ -172,7 +172,7 @@ function LoadedJob(props: { job: Job; search: JobSearch; onSearch: (search: JobS
       {job.managed && (
         <JobRuns
           job={job}
-          live={standing.running || isWaiting}
+          live={standing.running || (isWaiting && job.targets === undefined)}
           hostId={search.host}
           onHost={(host) => onSearch(host === '' ? {} : { host })}
         />

@@ -70,7 +70,7 @@ export function useWaitingRuns({ id, managed }: Pick<Job, 'id' | 'managed'>): re
 
 /**
  * Runs of a job, newest first.
- * @param props.live whether a run is in progress
+ * @param props.live whether a run is in progress, or starts soon
  * @param props.hostId undefined: runs of all hosts
  */
 export function JobRuns(props: {

@@ -50,7 +50,7 @@ export function useRunJob() {
     onSuccess: (note, request) => {
       notifications.show({ message: requestedLabel(note, request), autoClose: 8000 });
     },
-    // Also after a refusal, because runs for some of several hosts may already be queued.
+    // If a request is refused, runs of other hosts may already be queued, so the jobs are loaded again too.
     onSettled: () => queryClient.invalidateQueries({ queryKey: adminKeys.jobs }),
   });
 }

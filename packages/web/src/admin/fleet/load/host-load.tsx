@@ -1,6 +1,6 @@
 import type { Host } from '@footlight/protocol/rest';
 import { IconActivity } from '@tabler/icons-react';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { Problem } from '../../../components/problem.tsx';
 import { Skeleton } from '../../../components/skeleton.tsx';
@@ -26,13 +26,14 @@ export function HostLoadSection({ host }: { host: Host }) {
   const load = useHostLoad(host.id);
   const [shown, setShown] = useState<LoadWindow>('minutes');
   const [cursor, setCursor] = useState<number>();
-  const kept = load.data?.samples ?? [];
-  const span = spanOf(kept, shown);
-  const samples = samplesIn(kept, span);
-  const chartsOf = (shownSamples: typeof samples) =>
-    loadCharts(shownSamples, host.mem_mb, host.capacity?.slots_total ?? 0);
-  const charts = chartsOf(samples);
-  const texts = cursor === undefined ? charts : chartsOf(sampleAt(samples, cursor, shown));
+  const { mem_mb: memMb } = host;
+  const slots = host.capacity?.slots_total ?? 0;
+  const { span, samples, charts } = useMemo(() => {
+    const kept = load.data?.samples ?? [];
+    const inWindow = samplesIn(kept, spanOf(kept, shown));
+    return { span: spanOf(kept, shown), samples: inWindow, charts: loadCharts(inWindow, memMb, slots) };
+  }, [load.data, shown, memMb, slots]);
+  const texts = cursor === undefined ? charts : loadCharts(sampleAt(samples, cursor, shown), memMb, slots);
   return (
     <Section
       title={t('Load')}

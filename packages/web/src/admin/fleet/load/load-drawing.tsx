@@ -1,3 +1,4 @@
+import { useMemo } from 'react';
 import { t } from '../../../i18n/translate.ts';
 import type { Span } from '../../diagnosis/chart-model.ts';
 import { axisTimeLabel } from '../../diagnosis/time-labels.ts';
@@ -17,10 +18,15 @@ export function LoadDrawing(props: {
   onCursor?: (ms: number | undefined) => void;
 }) {
   const { chart, span, shown, onCursor } = props;
+  // The same array while the cursor moves, because the chart is drawn again for other lines.
+  const lines = useMemo(
+    () => chart.lines.map((line) => ({ ...line, gap: LOAD_GAP_MS[shown] })),
+    [chart.lines, shown],
+  );
   return (
     <Chart
       className={props.className}
-      lines={chart.lines.map((line) => ({ ...line, gap: LOAD_GAP_MS[shown] }))}
+      lines={lines}
       from={span.from_ms}
       to={span.to_ms}
       top={chart.top}

@@ -1,8 +1,7 @@
 /** Lines and axes of a chart in the form that uPlot draws. */
 import uPlot from 'uplot';
+import type { Tone } from '../../../components/state-chip.tsx';
 import { decimalLabel } from '../../../i18n/number-labels.ts';
-
-export type ChartTone = 'info' | 'neutral' | 'success' | 'warning' | 'danger';
 
 export interface ChartPoint {
   x: number;
@@ -16,7 +15,7 @@ export interface ChartLine {
   /** Draws the points and does not join them. */
   dots?: true;
   /** Colour; missing: by the position among the chart's lines. */
-  tone?: ChartTone;
+  tone?: Tone;
 }
 
 /** uPlot's mode in which a null interrupts a line up to its neighbouring values. */

@@ -1,5 +1,6 @@
 import type uPlot from 'uplot';
-import { axisEnd, axisSteps, type ChartLine, type ChartTone, lonePoints, unitLabels } from './chart-lines.ts';
+import type { Tone } from '../../../components/state-chip.tsx';
+import { axisEnd, axisSteps, type ChartLine, lonePoints, unitLabels } from './chart-lines.ts';
 
 /**
  * Space next to the plot, px: on the left for the labels of the y axis, on the right for half a label of the x axis.
@@ -23,7 +24,7 @@ export interface ChartProps {
   /** Shaded parts of the x axis. */
   bands?: readonly { from: number; to: number }[];
   /** Vertical lines. */
-  marks?: readonly { at: number; tone: ChartTone }[];
+  marks?: readonly { at: number; tone: Tone }[];
   /** Place of the cursor on the x axis. */
   cursor?: number | undefined;
   /** Called with the place of the pointer, and with undefined when the pointer leaves. Missing: no cursor. */
@@ -43,7 +44,7 @@ export interface ChartAxes {
   xStep?: number;
 }
 
-const LINE_TONES: readonly ChartTone[] = ['info', 'neutral', 'success', 'warning'];
+const LINE_TONES: readonly Tone[] = ['info', 'neutral', 'success', 'warning'];
 const DOT_PX = 6;
 const LABEL_PX = 12;
 /** Smallest distance between labels, px: the longest time is 70 px wide. */
