@@ -161,7 +161,8 @@ describe('an interrupted network', () => {
 
   test('retries at once when the service answers; until then the state names the next attempt', () => {
     const play = live().after(silent, reachable(false), { type: 'socket_closed', code: 1006 });
-    play.after({ type: 'timer', name: 'retry' }, { type: 'access_failed' });
+    play.after({ type: 'timer', name: 'retry' });
+    expect(play.action('fetch_access')).toBeUndefined();
     expect(play.timer('retry')).toBe(750);
     expect(play.state).toMatchObject({ attempt: 2, next_at_ms: 750 });
     play.after(reachable(true));
@@ -170,8 +171,12 @@ describe('an interrupted network', () => {
   });
 
   test('is over when a token arrives, and the attempt with that token continues', () => {
-    const play = live().after(silent, reachable(false), { type: 'socket_closed', code: 1006 });
-    play.after({ type: 'timer', name: 'retry' }, access);
+    const play = live().after(
+      silent,
+      { type: 'socket_closed', code: 1006 },
+      { type: 'timer', name: 'retry' },
+    );
+    play.after(reachable(false), access);
     expect(play.state).toMatchObject({ why: 'signaling' });
     expect(play.after(reachable(true)).actions).toEqual([]);
   });

@@ -440,7 +440,10 @@ function controlBye(
 function timer(model: Model, name: Extract<Fact, { type: 'timer' }>['name'], at: StepContext): Step {
   switch (name) {
     case 'retry':
-      return model.socket === 'closed' ? fetchAccess(model) : stay(model);
+      if (model.socket !== 'closed') return stay(model);
+      // A request that hangs leaves its TCP connection to later requests, which then wait for the next repetition of its
+      // first packet. So nothing is requested until the service answers.
+      return model.unreachable ? retryLater(model, at) : fetchAccess(model);
     case 'handshake': {
       if (model.socket === 'ready' || model.socket === 'closed') return stay(model);
       const closing: Step = { model, actions: [{ type: 'close_socket', bye: false }] };

@@ -58,10 +58,10 @@ describe('the question whether the service answers', () => {
     expect(sockets).toHaveLength(2);
   });
 
-  test('without an answer for two seconds is reported once, and repeated at once with another socket', () => {
+  test('without an answer for four seconds is reported once, and repeated at once with another socket', () => {
     const { reachability, sockets, told, pass, newest } = world();
     reachability.start(URL);
-    pass(10_000);
+    pass(20_000);
     expect(told).toEqual([false]);
     expect(sockets).toHaveLength(6);
     expect(sockets.filter(({ closed }) => !closed)).toHaveLength(1);
@@ -69,13 +69,13 @@ describe('the question whether the service answers', () => {
     expect(told).toEqual([false, true]);
   });
 
-  test('is asked less often after forty seconds, because failed sockets delay the next one', () => {
+  test('is asked less often after 48 seconds, because failed sockets delay the next one', () => {
     const { reachability, sockets, pass } = world();
     reachability.start(URL);
-    pass(40_000);
-    expect(sockets).toHaveLength(20);
-    pass(100_000);
-    expect(sockets).toHaveLength(30);
+    pass(47_999);
+    expect(sockets).toHaveLength(12);
+    pass(120_000);
+    expect(sockets).toHaveLength(22);
   });
 
   test('is paused for an attempt, and asked again when that takes long', () => {
@@ -104,7 +104,7 @@ describe('the question whether the service answers', () => {
     expect([sockets.length, told]).toEqual([1, []]);
     // A second interruption starts like the first.
     reachability.start(URL);
-    pass(2_000);
+    pass(4_000);
     expect(told).toEqual([false]);
   });
 });

@@ -32,6 +32,11 @@ export type CallInput<Id extends OperationId> = Part<'params', Params<Id>> &
     signal?: AbortSignal;
     /** The request continues after its page is closed. */
     keepalive?: boolean;
+    /**
+     * The request shares no TCP connection with other requests, some of which may hang after the network was
+     * interrupted. It carries no cookies, because browsers keep such connections apart.
+     */
+    ownConnection?: boolean;
   };
 
 /** Code of a refusal. The page itself creates `network` and `unreadable`. */
@@ -134,7 +139,7 @@ export async function send<Id extends OperationId>(id: Id, input: CallInput<Id>)
       body: input.file ?? (input.body === undefined ? null : JSON.stringify(input.body)),
       signal: input.signal ?? null,
       keepalive: input.keepalive ?? false,
-      credentials: 'same-origin',
+      credentials: input.ownConnection ? 'omit' : 'same-origin',
       cache: 'no-store',
     });
   } catch (cause) {

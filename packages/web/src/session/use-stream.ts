@@ -131,7 +131,7 @@ async function ticketFor(id: string, { SignalingRefused }: Player, signal: Abort
   const kept = takeTicket(id, clock.nowMs());
   if (kept !== undefined) return kept;
   try {
-    return (await call('sessions.signalingToken', { params: { id }, signal })).signaling;
+    return (await call('sessions.signalingToken', { params: { id }, signal, ownConnection: true })).signaling;
   } catch (error) {
     // A conflict means that the session has ended. All other refusals of the server are permanent, except 429.
     if (error instanceof ApiFailure && error.status >= 400 && error.status < 500 && error.status !== 429) {
