@@ -51,11 +51,11 @@ async function gzipKb(files: Iterable<string>): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0) / 1000;
 }
 
-/** The frame of the administrators' pages is in their shared file. */
 /** Compressed size of the scripts in a set of files. */
 const scriptKib = async (files: Iterable<string>) =>
   ((await gzipKb([...files].filter((file) => file.endsWith('.js')))) * 1000) / 1024;
 
+/** The frame of the administrators' pages is in their shared file. */
 const isAdminPage = (key: string) => /src\/routes\/admin[./]|^_admin-shared-/.test(key);
 const SESSION = 'src/routes/app/session.$id.tsx?tsr-split=component';
 const LIBRARY = 'src/routes/app/_shell.index.tsx?tsr-split=component';

@@ -1,5 +1,6 @@
 import type { ArtworkWidth } from '@footlight/protocol/rest';
 import { useMemo, useState } from 'react';
+import { initialOf } from '../theme/poster.ts';
 import styles from './components.module.css';
 import { posterImage } from './poster-image.ts';
 
@@ -38,12 +39,14 @@ export function AppPicture(props: {
   const sizes =
     shown && ASSET_PATH.test(address) ? { ...assetSizes(address), sizes: WIDTHS_SHOWN[shape] } : {};
   const { id, name } = app;
-  const drawn = useMemo(
-    () => (shown ? {} : { backgroundImage: posterImage({ id, name }, shape) }),
-    [shown, id, name, shape],
-  );
+  const drawn = useMemo(() => (shown ? {} : { background: posterImage(id, shape) }), [shown, id, shape]);
   return (
-    <span className={`${styles.picture} ${props.className ?? ''}`} style={drawn} aria-hidden="true">
+    <span
+      className={`${styles.picture} ${props.className ?? ''}`}
+      style={drawn}
+      data-initial={shown || shape === 'hero' ? undefined : initialOf(name)}
+      aria-hidden="true"
+    >
       {shown && (
         <img
           src={address}

@@ -1,98 +1,98 @@
-import { initialOf, type Poster, posterOf } from '../theme/poster.ts';
+import { type Poster, posterOf } from '../theme/poster.ts';
 
-/** Drawing area of each shape, in units of the picture. */
-const AREAS = { cover: { width: 200, height: 300 }, hero: { width: 480, height: 270 } } as const;
-/** Position and size of the initial on a cover. */
-const INITIAL = { x: 18, y: 283, size: 60 } as const;
+/** Shapes of pictures. */
+type Shape = 'cover' | 'hero';
+
+/** Height of each shape, if its width is 100. */
+const HEIGHTS: Readonly<Record<Shape, number>> = { cover: 150, hero: 56.25 };
 
 /**
- * The generated picture of an app without artwork, as a `background-image`, so that the page has only one box for it.
- * As separate elements, the shapes and their round clip made the layers of a scrolled library three times as expensive
- * (docs/benches.md, "Scrolling 2,000 tiles").
+ * The generated picture of an app without artwork, as a CSS `background`, so that the page has only one box for it.
+ * Gradients, because the styles of 20 tiles with one SVG image each took 30 ms of processor time, and the library was
+ * shown later by this time.
  */
-export function posterImage(app: { id: string; name: string }, shape: 'cover' | 'hero'): string {
-  const design = posterOf(app.id);
-  const { width, height } = AREAS[shape];
-  const { x, y, size } = INITIAL;
-  const initial =
-    shape === 'cover'
-      ? `<text x="${x}" y="${y}" font-family="system-ui,sans-serif" font-size="${size}" font-weight="600" fill="#fff">${initialOf(app.name)}</text>`
-      : '';
-  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"><path fill="${design.ground}" d="M0 0H${width}V${height}H0Z"/>${DRAWINGS[design.motif](design, width, height).join('')}${initial}</svg>`;
-  return `url("data:image/svg+xml,${encodeURIComponent(svg)}")`;
+export function posterImage(id: string, shape: Shape): string {
+  const design = posterOf(id);
+  return [...DRAWINGS[design.motif](design, HEIGHTS[shape]), design.ground].join(', ');
 }
 
-/** The shapes of a motif as SVG elements, from the back to the front. */
-type Drawing = (design: Poster, width: number, height: number) => string[];
+/**
+ * The shapes of a motif as layers of a background, from the front to the back.
+ * @param height height of the picture, if its width is 100
+ */
+type Drawing = (design: Poster, height: number) => string[];
 
-/** A circle at the given position. */
-const circle = (cx: number, cy: number, r: number, fill: string | undefined) =>
-  `<circle cx="${cx}" cy="${cy}" r="${r}" fill="${fill}"/>`;
+/** A circle. Positions in percent of the picture, the radius in percent of its width. The edge is 1 % soft. */
+const circle = (x: number, y: number, radius: number, height: number, fill: string | undefined) =>
+  ellipse(x, y, radius, (radius / height) * 100, fill);
+
+const ellipse = (x: number, y: number, rx: number, ry: number, fill: string | undefined) =>
+  `radial-gradient(${rx}% ${ry}% at ${x}% ${y}%, ${fill} 99%, transparent)`;
 
 const DRAWINGS: Record<Poster['motif'], Drawing> = {
-  rings({ back, middle, front, details: [x = 0, y = 0] }, width, height) {
-    const cx = x < 0.5 ? width * 0.2 : width * 0.8;
-    const cy = height * (0.25 + y * 0.5);
-    return [0.95, 0.7, 0.48, 0.28, 0.12].map((part, at) =>
-      circle(cx, cy, part * height * 0.62, [back, middle, back, front, back][at]),
+  rings({ back, middle, front, details: [x = 0, y = 0] }, height) {
+    const radius = 0.62 * height;
+    return [0.12, 0.28, 0.48, 0.7, 0.95].map((part, at) =>
+      circle(x < 0.5 ? 20 : 80, 25 + y * 50, part * radius, height, [back, front, back, middle, back][at]),
     );
   },
-  hills({ back, middle, front, details: [x = 0, a = 0, b = 0] }, width, height) {
-    const hill = (level: number, bend: number, fill: string) =>
-      `<path fill="${fill}" d="M0 ${height * level}C${width * 0.3} ${height * (level - bend)} ${width * 0.6} ${height * (level + bend)} ${width} ${height * (level - bend / 2)}V${height}H0Z"/>`;
+  hills({ ground, back, middle, front, details: [x = 0, a = 0, b = 0] }, height) {
     return [
-      circle(width * (0.25 + x * 0.5), height * 0.34, height * 0.16, front),
-      hill(0.52, 0.1 + a * 0.14, middle),
-      hill(0.68, -0.08 - b * 0.12, back),
-      hill(0.86, 0.08 + a * 0.08, `color-mix(in oklch, ${back}, #000 35%)`),
+      ellipse(20 + a * 60, 130, 110, 42 + b * 6, `color-mix(in oklch, ${back}, #000 35%)`),
+      ellipse(85 - a * 70, 120, 100, 50 + a * 8, back),
+      ellipse(10 + b * 80, 110, 90, 56 + b * 8, middle),
+      circle(25 + x * 50, 34, 0.16 * height, height, front),
+      `linear-gradient(${ground}, color-mix(in oklch, ${ground}, ${back}))`,
     ];
   },
-  beams({ back, middle, front, details }, width, height) {
-    return [back, middle, back, front].map((fill, at) => {
-      const foot = width * (0.14 + at * 0.24);
-      const aim = width * ((details[at] ?? 0) * 0.9 + 0.05);
-      const spread = width * 0.16;
-      return `<path fill="${fill}" fill-opacity="0.75" d="M${foot - 5} ${height}L${aim - spread} 0H${aim + spread}L${foot + 5} ${height}Z"/>`;
+  beams({ back, middle, front, details }) {
+    return [front, back, middle, back].map((fill, at) => {
+      const foot = 86 - at * 24;
+      const aim = ((details[at] ?? 0) - 0.5) * 50 + (50 - foot) * 0.4;
+      const light = `color-mix(in oklch, ${fill} 75%, transparent)`;
+      return `conic-gradient(from ${aim - 8}deg at ${foot}% 103%, transparent, ${light} 0.3deg 16deg, transparent 16.3deg)`;
     });
   },
-  tiles({ back, middle, front, details }, width, height) {
-    const columns = width < height ? 4 : 6;
-    const size = width / columns;
-    const rows = Math.ceil(height / size);
-    return Array.from({ length: columns * rows }, (_none, at) => {
-      const detail = Math.floor((details[at % details.length] ?? 0) * 16 + at) % 16;
-      const x = (at % columns) * size;
-      const y = Math.floor(at / columns) * size;
-      const turn = (detail % 4) * 90;
-      const fill = [back, middle, front, back][detail >> 2];
-      return `<path fill="${fill}" transform="translate(${x} ${y}) rotate(${turn} ${size / 2} ${size / 2})" d="M0 0H${size}A${size} ${size} 0 0 1 0 ${size}Z"/>`;
-    });
-  },
-  bars({ back, middle, front, details }, width, height) {
-    const across = width / 5;
-    return [0, 1, 2, 3, 4].map((at) => {
-      const tall = height * (0.3 + (details[at] ?? 0) * 0.6);
-      const fill = [middle, back, front, back, middle][at];
-      return `<path fill="${fill}" d="M${at * across} ${height}V${height - tall + across / 2}a${across / 2} ${across / 2} 0 0 1 ${across} 0V${height}Z"/>`;
-    });
-  },
-  orbits({ back, middle, front, details: [turn = 0, place = 0] }, width, height) {
-    const cx = width / 2;
-    const cy = height / 2;
-    const angle = place * Math.PI * 2;
-    const rings = [0.34, 0.46, 0.58].map(
-      (part) =>
-        `<ellipse cx="${cx}" cy="${cy}" rx="${part * height}" ry="${part * height * 0.42}" fill="none" stroke="${back}" stroke-width="${height * 0.03}"/>`,
-    );
-    const moon = circle(
-      cx + Math.cos(angle) * 0.46 * height,
-      cy + Math.sin(angle) * 0.46 * height * 0.42,
-      height * 0.05,
-      front,
-    );
+  tiles({ back, middle, front, details: [corner = 0, x = 0, y = 0] }, height) {
+    const columns = height > 100 ? 4 : 6;
+    const rows = height > 100 ? 6 : 3;
+    const [near, far] = corner < 0.5 ? ['0 0', '100% 100%'] : ['100% 0', '0 100%'];
+    const quarter = (at: string | undefined, fill: string, cells: number, place: string) =>
+      `radial-gradient(100% 100% at ${at}, ${fill} 99%, transparent) ${place} / ${(cells * 100) / columns}% ${(cells * 100) / rows}%`;
+    const column = Math.floor(x * (columns - 1)) / (columns - 2);
+    const row = Math.floor(y * (rows - 1)) / (rows - 2);
     return [
-      circle(cx, cy, height * 0.19, middle),
-      `<g transform="rotate(${turn * 180} ${cx} ${cy})">${rings.join('')}${moon}</g>`,
+      `${quarter(far, front, 2, `${column * 100}% ${row * 100}%`)} no-repeat`,
+      quarter(near, middle, 1, '0 0'),
+      quarter(far, back, 2, '0 0'),
+    ];
+  },
+  bars({ back, middle, front, details }, height) {
+    const cap = (10 / height) * 100;
+    return [0, 1, 2, 3, 4].flatMap((at) => {
+      const tall = 30 + (details[at] ?? 0) * 50;
+      const fill = [middle, back, front, back, middle][at];
+      const x = at * 25;
+      const top = ((100 - tall - cap) / (100 - cap)) * 100;
+      return [
+        `radial-gradient(50% 100% at 50% 100%, ${fill} 97%, transparent) ${x}% ${top}% / 20% ${cap}% no-repeat`,
+        // 1 % higher, so that rounding leaves no gap below the round end.
+        `linear-gradient(${fill} 0 0) ${x}% 100% / 20% ${tall + 1}% no-repeat`,
+      ];
+    });
+  },
+  orbits({ back, middle, front, details: [turn = 0, place = 0] }, height) {
+    const unit = Math.min(height, 100);
+    const flat = (0.3 + turn * 0.4) / (height / 100);
+    const angle = place * Math.PI * 2;
+    const far = 0.46 * unit;
+    return [
+      circle(50 + Math.cos(angle) * far, 50 + Math.sin(angle) * far * flat, 0.05 * unit, height, front),
+      circle(50, 50, 0.19 * unit, height, middle),
+      ...[0.34, 0.46, 0.58].map((part) => {
+        const inner = 100 - 3 / part;
+        return `radial-gradient(${part * unit}% ${part * unit * flat}% at 50% 50%, transparent ${inner - 0.7}%, ${back} ${inner}% 99%, transparent)`;
+      }),
     ];
   },
 };

@@ -13,8 +13,8 @@ export interface Poster {
   details: readonly number[];
 }
 
-/** Number of random values, enough for the 24 squares of the motif "tiles". */
-const DETAILS = 24;
+/** Number of random values, enough for the five bars of the motif "bars". */
+const DETAILS = 5;
 
 /**
  * The picture of an app without artwork. It depends only on the app's id, so it is the same everywhere. It has two hues
