@@ -86,7 +86,9 @@ describe('an administrator', () => {
     expect(elements).toBeGreaterThan(3);
     await press('Stop session');
     await press('Stop 1 session');
-    await story.getByText('It was ended by the person who used it.').waitFor({ timeout: 20_000 });
+    await story
+      .getByText('It was ended by the person who used it, or by an administrator.')
+      .waitFor({ timeout: 20_000 });
     await story.getByText('Ended', { exact: true }).waitFor();
     await page.getByRole('table').getByText('Launched an app').waitFor();
   });

@@ -137,7 +137,7 @@ describe('the token that came with a launch', () => {
 describe('the text about an ended session', () => {
   const ended = session(1, { state: 'stopped', ended_at: '2026-01-01T00:00:00.000Z' });
   test.each<[Session, string, boolean]>([
-    [{ ...ended, end_reason: 'user_requested' }, 'You ended this app.', true],
+    [{ ...ended, end_reason: 'user_requested' }, 'You or an administrator ended this app.', true],
     [{ ...ended, end_reason: 'idle_timeout' }, 'It was ended because nobody used it for a while.', true],
     [{ ...ended, end_reason: 'never_heard_of' as UnknownCode }, 'The app has ended.', true],
     [failedSession, 'The app closed before it showed anything.', false],
@@ -158,6 +158,12 @@ describe('the text about an ended session', () => {
       false,
     ],
   ])('%#', (record, sentence, calm) => {
-    expect(endLabel(record)).toEqual({ sentence, calm });
+    expect(endLabel(record, false)).toEqual({ sentence, calm });
+  });
+
+  test('says who ended an app only to the person who did it on this page', () => {
+    const requested: Session = { ...ended, end_reason: 'user_requested' };
+    expect(endLabel(requested, true).sentence).toBe('You ended this app.');
+    expect(endLabel({ ...ended, end_reason: 'app_exited' }, true).sentence).toBe('The app closed itself.');
   });
 });

@@ -32,7 +32,7 @@ type WithoutText =
   | 'failed';
 
 const BY_REASON: Readonly<Record<Exclude<(typeof END_REASONS)[number], WithoutText>, EndText>> = {
-  user_requested: { sentence: msg('You ended this app.'), calm: true },
+  user_requested: { sentence: msg('You or an administrator ended this app.'), calm: true },
   admin: { sentence: msg('An administrator ended this app.'), calm: true },
   app_exited: { sentence: msg('The app closed itself.'), calm: true },
   idle_timeout: { sentence: msg('It was ended because nobody used it for a while.'), calm: true },
@@ -79,10 +79,15 @@ const textsFor = <Texts>(table: Readonly<Record<string, Texts>>, code: string | 
 /**
  * The reason of an end in one sentence. An unknown reason gets a general sentence; the technical text is in a collapsed
  * section.
+ * @param endedHere whether the person ended the app on this page. The record has the same reason, `user_requested`, if
+ *   an administrator ended it.
  */
 export function endLabel(
   session: Pick<Session, 'state' | 'end_reason' | 'failure_code' | 'state_detail' | 'started_at'>,
+  endedHere: boolean,
 ): EndText {
+  if (endedHere && session.end_reason === 'user_requested')
+    return { sentence: msg('You ended this app.'), calm: true };
   const byReason = textsFor(BY_REASON, session.end_reason);
   if (session.state !== 'failed') return byReason ?? { sentence: msg('The app has ended.'), calm: true };
   const sentence = textsFor(BY_FAILURE, session.failure_code);

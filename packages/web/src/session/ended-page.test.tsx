@@ -46,6 +46,7 @@ function open(part: Partial<Session> = {}, refused: unknown = null) {
         <EndedPage
           session={ended}
           app={app(0)}
+          endedHere={false}
           launching={false}
           refused={refused}
           onLaunch={vi.fn()}

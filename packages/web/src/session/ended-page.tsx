@@ -28,6 +28,8 @@ const SessionReport = lazy(() =>
 export function EndedPage(props: {
   session: Session;
   app: Pick<AppListItem, 'id' | 'name'> & Partial<AppListItem>;
+  /** whether the person ended the app on this page */
+  endedHere: boolean;
   launching: boolean;
   /** the error of the last relaunch; null: no relaunch was tried, or one is in progress */
   refused: unknown;
@@ -38,7 +40,7 @@ export function EndedPage(props: {
   const { session, app } = props;
   const { onLibrary } = props;
   useEffect(() => awaitPad(onLibrary), [onLibrary]);
-  const label = endLabel(session);
+  const label = endLabel(session, props.endedHere);
   const facts = factsOf(session);
   const startedMs = session.started_at === null ? null : Date.parse(session.started_at);
   const ranMs =

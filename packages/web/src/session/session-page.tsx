@@ -119,6 +119,7 @@ export function SessionPage({ id }: { id: string }) {
         <EndedPage
           session={session}
           app={app}
+          endedHere={!end.isIdle}
           launching={launch.isPending}
           refused={launchRefused}
           onLaunch={() => start(app)}

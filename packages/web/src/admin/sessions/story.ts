@@ -88,7 +88,7 @@ const FAILURES: Readonly<Record<FailureCode, Texts>> = {
 type EndReason = Exclude<(typeof END_REASONS)[number], FailureCode | 'failed'>;
 
 const ENDS: Readonly<Record<EndReason, Texts>> = {
-  user_requested: [msg('It was ended by the person who used it.'), ''],
+  user_requested: [msg('It was ended by the person who used it, or by an administrator.'), ''],
   admin: [msg('An administrator ended it.'), ''],
   device_revoked: [msg('The device from which it was launched was signed out.'), ''],
   account_disabled: [msg('Its account was disabled.'), ''],
