@@ -11,7 +11,15 @@ const profile = (id: string, part: object = {}, rung: object = {}) =>
     nominal: { width: 1280, height: 720, fps: 60, bitrate_kbps: 5500 },
     eligibility: 'eligible',
     reasons: [],
-    rungs: [{ codec: 'h264', hardware_encoder_required: false, ...rung }],
+    rungs: [
+      {
+        codec: 'h264',
+        hardware_encoder_required: false,
+        nominal_bitrate_kbps: 5500,
+        eligibility: 'eligible',
+        ...rung,
+      },
+    ],
     ...part,
   }) as unknown as Profile;
 const offer = (profiles: Profile[], recommended_id: string): ProfileOffer => ({
@@ -30,6 +38,17 @@ describe('the choice of a quality', () => {
     expect(choice).toMatchObject({ suitability: 'ineligible', chip: 'Not for this device' });
     expect(choice?.label).toBe(
       'Up to 1280 × 720 at 60 frames a second, about 5.5 Mbit/s. The connection is too slow.',
+    );
+  });
+
+  test('names the bitrates of all rungs that suit the device', () => {
+    const rungs = [
+      { codec: 'av1', nominal_bitrate_kbps: 4500, eligibility: 'eligible' },
+      { codec: 'hevc', nominal_bitrate_kbps: 15_000, eligibility: 'ineligible' },
+      { codec: 'h264', nominal_bitrate_kbps: 8000, eligibility: 'risky' },
+    ];
+    expect(choicesOf(offer([profile('1080p', { rungs })], ''), null).all[1]?.label).toBe(
+      'Up to 1280 × 720 at 60 frames a second, 4.5 to 8 Mbit/s.',
     );
   });
 

@@ -121,11 +121,30 @@ function isRecommended(profile: Profile, offer: ProfileOffer): boolean {
 
 /** Size, frame rate and bitrate of a stream, as values for a text. */
 export function streamFacts({ width, height, fps, bitrate_kbps }: Profile['nominal']) {
-  const mbps = (bitrate_kbps / 1000).toLocaleString(localeTag(), { maximumFractionDigits: 1 });
-  return { size: `${width} × ${height}`, fps, mbps };
+  return { size: `${width} × ${height}`, fps, mbps: mbpsLabel(bitrate_kbps) };
+}
+
+const mbpsLabel = (kbps: number): string =>
+  (kbps / 1000).toLocaleString(localeTag(), { maximumFractionDigits: 1 });
+
+/**
+ * Size, frame rate and bitrate of a profile. The nominal bitrate is that of the first rung only, which is often AV1; a
+ * host without it sends H.264, which needs more. So the text names the range of all rungs that suit the device.
+ */
+function sizeLabel({ nominal, rungs }: Profile): string {
+  const rates = rungs
+    .filter(({ eligibility }) => eligibility !== 'ineligible')
+    .map(({ nominal_bitrate_kbps }) => nominal_bitrate_kbps);
+  const facts = streamFacts(nominal);
+  if (rates.length === 0) return t('Up to {size} at {fps} frames a second, about {mbps} Mbit/s.', facts);
+  const least = mbpsLabel(Math.min(...rates));
+  const most = mbpsLabel(Math.max(...rates));
+  return least === most
+    ? t('Up to {size} at {fps} frames a second, about {mbps} Mbit/s.', { ...facts, mbps: least })
+    : t('Up to {size} at {fps} frames a second, {least} to {most} Mbit/s.', { ...facts, least, most });
 }
 
 function labelOf(profile: Profile): string {
-  const size = t('Up to {size} at {fps} frames a second, about {mbps} Mbit/s.', streamFacts(profile.nominal));
+  const size = sizeLabel(profile);
   return [size, ...profile.reasons.map(({ message }) => saidByServer(message))].join(' ');
 }
