@@ -1,7 +1,7 @@
 /** Verdicts and their conditions for administrators. Pure. Source: docs/troubleshooting.md, "Verdicts". */
 import type { Falsifier, SessionVerdict, VerdictName } from '@footlight/protocol/rest';
 import type { Tone } from '../../components/state-chip.tsx';
-import { msg, t } from '../../i18n/translate.ts';
+import { localeTag, msg, t } from '../../i18n/translate.ts';
 
 type JudgedVerdict = Pick<SessionVerdict, 'verdict' | 'falsifiers'>;
 
@@ -159,7 +159,7 @@ export const noteLabel = (note: string): string => t(NOTES[note] ?? note);
 export function figureLabel(value: number | null, unit: Falsifier['unit']): string {
   if (value === null) return t('not measured');
   if (unit === 'bool') return value === 0 ? t('no') : t('yes');
-  const rounded = String(Math.round(value * 100) / 100);
+  const rounded = value.toLocaleString(localeTag(), { maximumFractionDigits: 2, useGrouping: false });
   return unit === 'ms' || unit === 'fps' ? `${rounded} ${unit}` : rounded;
 }
 

@@ -20,7 +20,7 @@ test('each clause exists in the server’s source', () => {
 test.each([
   [
     'The encoder took up to 41.5 ms for a frame, and the host fell to 22 fps; the encoder stalled 3 times.',
-    'Der Encoder brauchte bis zu 41.5 ms für ein Bild, und der Host fiel auf 22 fps; der Encoder stand 3-mal still.',
+    'Der Encoder brauchte bis zu 41,5 ms für ein Bild, und der Host fiel auf 22 fps; der Encoder stand 3-mal still.',
   ],
   ['A sentence of a newer server.', 'A sentence of a newer server.'],
 ])('%s', (english, expected) => {

@@ -1,5 +1,5 @@
 import { saidByServer } from '../../api/server-sentences.ts';
-import { msg } from '../../i18n/translate.ts';
+import { localeTag, msg } from '../../i18n/translate.ts';
 
 /** Parts of the sentence of a verdict (control-plane/src/telemetry/verdict/reason.ts). */
 export const VERDICT_CLAUSES = [
@@ -19,10 +19,13 @@ export const VERDICT_CLAUSES = [
   msg('the GPU reported a fault {n} times'),
 ] as const;
 
-/** The sentence of a verdict in the person's language. */
+const DECIMAL = /\d+\.\d+/g;
+
+/** The sentence of a verdict in the person's language, with the decimal sign of this language. */
 export const verdictSentence = (reason: string): string =>
   `${reason
     .replace(/\.$/, '')
     .split('; ')
     .map((clause) => saidByServer(clause, VERDICT_CLAUSES))
-    .join('; ')}.`;
+    .join('; ')
+    .replace(DECIMAL, (figure) => Number(figure).toLocaleString(localeTag()))}.`;

@@ -1,8 +1,9 @@
 import type { ChainWarning } from '@footlight/protocol/rest';
 import { IconAlertTriangle, IconInfoCircle } from '@tabler/icons-react';
+import { saidByServer } from '../../api/server-sentences.ts';
 import { t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
-import { isFault, warningLabel } from './profile-labels.ts';
+import { CHAIN_SENTENCES, isFault, warningLabel } from './profile-labels.ts';
 
 /** Warnings about the stored chain. */
 export function ChainWarnings({ warnings }: { warnings: readonly ChainWarning[] }) {
@@ -22,7 +23,7 @@ export function ChainWarnings({ warnings }: { warnings: readonly ChainWarning[] 
           )}
           <div className={styles.findingText}>
             <p className={styles.findingTitle}>{warningLabel(warning)}</p>
-            <p>{warning.message}</p>
+            <p>{saidByServer(warning.message, CHAIN_SENTENCES)}</p>
           </div>
         </li>
       ))}

@@ -1,6 +1,15 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { launchProfile, rung } from '../../../test/fixtures.ts';
-import { bitrateLabel, defaultOptions, rungLabel, usesLabel, warningLabel } from './profile-labels.ts';
+import {
+  bitrateLabel,
+  CHAIN_SENTENCES,
+  defaultOptions,
+  rungLabel,
+  usesLabel,
+  warningLabel,
+} from './profile-labels.ts';
 
 describe('words', () => {
   test('of a rung name its size, codec and bitrate', () => {
@@ -18,6 +27,15 @@ describe('words', () => {
   test('of warnings skip unknown ones', () => {
     expect(warningLabel({ code: 'h264_floor_not_last', message: '' })).toBe('H.264 is not last');
     expect(warningLabel({ code: 'constructor_of_the_future', message: '' })).toBe('Look at the chain');
+  });
+
+  test('of sentences about a chain exist in the server’s source', () => {
+    const file = path.resolve(
+      import.meta.dirname,
+      '../../../../../control-plane/src/profiles/rungs/chain.ts',
+    );
+    const source = readFileSync(file, 'utf8').replace(/\$\{[^{}]*\}/g, '{}');
+    for (const sentence of CHAIN_SENTENCES) expect(source).toContain(sentence.replace(/\{\w+\}/g, '{}'));
   });
 
   test('of defaults offer what people may choose, and the stored one even if it is hidden', () => {

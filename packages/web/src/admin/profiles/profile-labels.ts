@@ -43,6 +43,12 @@ const WARNING_LABELS: Record<string, string> = {
   floor_not_least_demanding: msg('H.264 asks more'),
 };
 
+/** Sentences about a chain (control-plane/src/profiles/rungs/chain.ts). */
+export const CHAIN_SENTENCES = [
+  msg('The last H.264 rung, {floor}, is not the last of the chain: {last} comes after it.'),
+  msg('The last H.264 rung, {floor}, asks more than {easier}, so it may fail where that one works.'),
+] as const;
+
 /** A warning about a chain as a short label; the server's sentence has the details. */
 export function warningLabel(warning: Pick<ChainWarning, 'message'> & { code: string }): string {
   return t(WARNING_LABELS[warning.code] ?? msg('Look at the chain'));
