@@ -72,6 +72,9 @@ export function demoApps({ node, diagnostics }) {
             '#e8e6e1',
             '-bc',
             '+sb',
+            // Copy and paste as in other terminals: xterm itself has only a pointer's selection and Shift + Insert.
+            '-xrm',
+            'XTerm*VT100.translations: #override Ctrl Shift <Key>C: copy-selection(CLIPBOARD) \\n Ctrl Shift <Key>V: insert-selection(CLIPBOARD)',
           ],
         },
       },
