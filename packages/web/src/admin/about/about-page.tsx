@@ -32,7 +32,8 @@ const COLUMNS: readonly Column<AgentVersion>[] = [
   {
     head: msg('Names'),
     cell: ({ hosts }) => (
-      <>
+      // One element: on a phone the cell is a flex container, which would separate the names from their commas.
+      <span>
         {hosts.slice(0, NAMED_HOSTS).map(({ id, node_name }, n) => (
           <span key={id}>
             {n > 0 && ', '}
@@ -42,7 +43,7 @@ const COLUMNS: readonly Column<AgentVersion>[] = [
           </span>
         ))}
         {hosts.length > NAMED_HOSTS && plural(hosts.length - NAMED_HOSTS, ' and {n} more', ' and {n} more')}
-      </>
+      </span>
     ),
   },
 ];
@@ -91,7 +92,7 @@ function Parts({ hosts }: { hosts: ReturnType<typeof useHosts> }) {
         )}
         <p className={styles.dim}>
           {rich(
-            "To upgrade a host, run the command of {link} on it again. Upgrade the control plane first. The command ends the host's sessions, so drain the host before.",
+            'To upgrade a host, first upgrade the control plane and drain the host. Then make a new command under {link}, and run it on the host. It ends the sessions of the host.',
             {
               link: (
                 <Link key="link" to="/admin/hosts">
