@@ -78,7 +78,7 @@ describe('the certificate part', () => {
       },
     });
     expect(shown).not.toHaveProperty('not_in_use_reason');
-    expect(shown.advice).toMatch(/signed by itself/);
+    expect(shown.advice).toMatch(/signed its certificate itself/);
   });
 
   test.each([

@@ -176,7 +176,7 @@ function certificateAdvice(
   }
   if (notAfterMs - nowMs < EXPIRES_SOON_MS) return 'The certificate expires within 30 days.';
   if (info.self_signed) {
-    return 'The certificate is signed by itself. Browsers warn until it is trusted on each device, or until a provided certificate takes its place.';
+    return 'The server signed its certificate itself. Browsers warn until each device trusts it, or until you give the server a certificate that browsers trust already.';
   }
   return undefined;
 }

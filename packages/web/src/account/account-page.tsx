@@ -50,7 +50,7 @@ export function AccountPage() {
             <dd>{user ? roleLabel(user.role) : <Skeleton width={80} height={21} />}</dd>
           </div>
           <div>
-            <dt>{t('Member since')}</dt>
+            <dt>{t('Joined')}</dt>
             <dd>{user ? <RelativeTime at={user.created_at} /> : <Skeleton width={100} height={21} />}</dd>
           </div>
         </dl>

@@ -66,8 +66,8 @@ export function RegisterPage({ invite }: { invite: string | undefined }) {
   return (
     <AuthCard
       title={t('Make an account')}
-      lead={t('The account is only for this instance; its data stays here.')}
-      foot={rich('Already have one? {login}', {
+      lead={t('The account is only for this server, and its data stays there.')}
+      foot={rich('Already have an account? {login}', {
         login: (
           <a key="login" href="/login">
             {t('Log in')}

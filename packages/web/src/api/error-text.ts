@@ -107,7 +107,7 @@ const BY_CODE: Readonly<Record<Exclude<ErrorCode, ToldByServer> | 'network', Tex
   ],
   capacity_exhausted: [
     msg('Every machine is busy'),
-    msg('A place becomes free when somebody ends a session. Try again in a moment.'),
+    msg('A place becomes free when somebody ends an app. Try again in a moment.'),
   ],
   agent_not_connected: [
     msg('The machine is not connected'),

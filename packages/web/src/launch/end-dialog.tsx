@@ -22,7 +22,7 @@ export function EndDialog(props: {
       onConfirm={() => end.mutate(props.sessionId)}
       onClose={props.onClose}
     >
-      <p>{t('The app is closed. What it has not saved is lost.')}</p>
+      <p>{t('This closes the app. Anything that it has not saved is lost.')}</p>
     </ConfirmDialog>
   );
 }

@@ -10,7 +10,7 @@ import { clock } from '../clock.ts';
 import { Problem } from '../components/problem.tsx';
 import { RelativeTime } from '../components/relative-time.tsx';
 import { useAfter } from '../components/use-after.ts';
-import { plural, t } from '../i18n/translate.ts';
+import { plural, rich, t } from '../i18n/translate.ts';
 import { EndDialog } from './end-dialog.tsx';
 import styles from './launch.module.css';
 import { isStreamed, useEndSession } from './own-sessions.ts';
@@ -158,9 +158,7 @@ function OwnSession({ session, onEnded }: { session: Session; onEnded: () => voi
     <li>
       <div className={styles.ownText}>
         <strong>{name}</strong>
-        <span>
-          <RelativeTime at={session.created_at} />
-        </span>
+        <span>{rich('Launched {time}', { time: <RelativeTime key="time" at={session.created_at} /> })}</span>
       </div>
       {isStreamed(session) && (
         <Button

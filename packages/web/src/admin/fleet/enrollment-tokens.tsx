@@ -186,9 +186,10 @@ export function AddHost({ opened, onClose }: { opened: boolean; onClose: () => v
           onSubmit={form.onSubmit((values) => make.mutate(values), focusFirstError)}
           noValidate
         >
+          <p>{t('You get a command that installs the agent on another machine and connects it.')}</p>
           <TextInput
             label={t('Note')}
-            description={t('To recognise it in the list.')}
+            description={t('To recognise its token in the list. You may leave it empty.')}
             data-autofocus
             key={form.key('note')}
             {...form.getInputProps('note')}
@@ -207,7 +208,7 @@ export function AddHost({ opened, onClose }: { opened: boolean; onClose: () => v
           />
           {refusal !== null && <Problem error={refusal} />}
           <Button type="submit" variant="filled" loading={make.isPending}>
-            {t('Show the line')}
+            {t('Show the command')}
           </Button>
         </form>
       ) : (

@@ -104,6 +104,13 @@ export function HostCertification({ host }: { host: Pick<Host, 'id' | 'node_name
           )}
         </EmptyState>
       )}
+      {(rows.length > 0 || curves.length > 0) && (
+        <p className={styles.dim}>
+          {t(
+            'Whether this host encodes each rung fast enough. A rung is one way to encode the picture: codec, size, frame rate and bitrate. Encode p95: 95 of 100 frames took at most this time.',
+          )}
+        </p>
+      )}
       {rows.length > 0 && (
         <ListTable label={t('Verdicts')} columns={VERDICT_COLUMNS} rows={rows} rowKey={(row) => row.id} />
       )}
@@ -120,9 +127,11 @@ export function HostCertification({ host }: { host: Pick<Host, 'id' | 'node_name
               {rich(
                 gpu_index > 0
                   ? msg(
-                      'GPU {gpu}: to let slots follow, set {line} as number {place} of its list on the host and restart its agent.',
+                      'GPU {gpu}: to offer as many slots as were measured, set {line} as number {place} of its list on the host and restart its agent.',
                     )
-                  : msg('GPU {gpu}: to let slots follow, set {line} on the host and restart its agent.'),
+                  : msg(
+                      'GPU {gpu}: to offer as many slots as were measured, set {line} on the host and restart its agent.',
+                    ),
                 {
                   gpu: gpu_index,
                   line: <code key="line">SERVICE_ENCODE_SLOTS={sessions}</code>,

@@ -126,7 +126,10 @@ export function ImagesPage(props: { search: ImagesSearch; onSearch: (search: Ima
       {sync.isError && <Problem error={sync.error} />}
       {catalog?.sync_error != null && (
         <p className={styles.note} role="status">
-          {t('The catalog could not be fetched; the list shows the previous one.')} {catalog.sync_error}
+          {catalog.fetched_at === null
+            ? t('The catalog could not be fetched.')
+            : t('The catalog could not be fetched; the list shows the previous one.')}{' '}
+          {catalog.sync_error}
         </p>
       )}
       {isNew ? (
@@ -182,7 +185,9 @@ function CatalogLead({ catalog }: { catalog: ImageCatalog }) {
         '{n} images in the catalog, {installed} installed.',
         { installed },
       )}{' '}
-      {rich('Fetched {time}.', { time: <RelativeTime key="time" at={catalog.fetched_at} /> })}
+      {catalog.fetched_at === null
+        ? t('Never fetched.')
+        : rich('Fetched {time}.', { time: <RelativeTime key="time" at={catalog.fetched_at} /> })}
     </>
   );
 }

@@ -32,7 +32,7 @@ export function ClosedRegistration() {
         {mode === 'closed'
           ? t('Registration is closed, so no invite works yet.')
           : t('Registration is open: nobody needs an invite, and an invite gives no role.')}{' '}
-        {rich('It is changed here or in the {settings}.', {
+        {rich('Change this here or in the {settings}.', {
           settings: (
             <Link key="settings" to="/admin/settings">
               {t('settings')}

@@ -255,7 +255,7 @@ function MakeInvite({ opened, onClose }: { opened: boolean; onClose: () => void 
               {...form.getInputProps('max_uses')}
             />
             <NativeSelect
-              label={t('Until')}
+              label={t('Valid for')}
               description={t('Counted from now.')}
               data={LIFETIMES.map((option) => ({ ...option, label: t(option.label) }))}
               key={form.key('days')}

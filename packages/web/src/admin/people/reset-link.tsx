@@ -35,7 +35,7 @@ export function ResetLink({ user }: { user: AdminUser }) {
       <ConfirmDialog
         opened={asking}
         title={t('A new password for {name}?', { name: user.username })}
-        action={t('Make 1 link')}
+        action={t('Make the link')}
         harmless
         pending={make.isPending}
         error={make.error}

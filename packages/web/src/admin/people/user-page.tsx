@@ -71,7 +71,7 @@ function LoadedUser({ user }: { user: AdminUser }) {
           <dd>
             <RelativeTime at={user.last_seen_at} />
           </dd>
-          <dt>{t('Member since')}</dt>
+          <dt>{t('Joined')}</dt>
           <dd>
             <RelativeTime at={user.created_at} />
           </dd>

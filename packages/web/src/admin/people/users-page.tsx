@@ -65,7 +65,7 @@ const COLUMNS: readonly Column<AdminUser>[] = [
     cell: (user) => <RelativeTime at={user.last_seen_at} />,
   },
   {
-    head: msg('Member since'),
+    head: msg('Joined'),
     sort: 'since',
     by: (user) => user.created_at,
     cell: (user) => <RelativeTime at={user.created_at} />,

@@ -51,7 +51,9 @@ export function SessionRecordings({ session }: { session: Session }) {
   if (!stream.recording)
     return (
       <p className={pages.dim}>
-        {t('This session is not recorded: the flight recorder was off, or its host does not support it.')}
+        {t(
+          'This session is not recorded: recording was off in the settings, or its host does not support it.',
+        )}
       </p>
     );
   const items = query.data?.items ?? [];

@@ -43,7 +43,7 @@ export function StopSession({ session, onClose }: { session: Stoppable | null; o
       }}
     >
       <p>
-        {t('The app is closed on {host}. What it has not saved is lost.', {
+        {t('This closes the app on {host}. Anything that it has not saved is lost.', {
           host: session?.host ?? t('its host'),
         })}
       </p>

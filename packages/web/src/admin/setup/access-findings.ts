@@ -28,7 +28,7 @@ export const ACCESS_SENTENCES = [
   ),
   msg('The certificate expires within 30 days.'),
   msg(
-    'The certificate is signed by itself. Browsers warn until it is trusted on each device, or until a provided certificate takes its place.',
+    'The server signed its certificate itself. Browsers warn until each device trusts it, or until you give the server a certificate that browsers trust already.',
   ),
   msg('The Origin of this request cannot be read, so pages of it cannot open sessions.'),
   msg('Pages of this origin cannot open sessions. The list is set by SERVICE_ALLOWED_ORIGINS; add it there.'),

@@ -73,7 +73,7 @@ export function ReadyApps() {
   const items = apps.data?.items.filter(({ enabled }) => enabled) ?? [];
   if (items.length === 0) return null;
   return (
-    <Section title={t('Launch one now')}>
+    <Section title={t('Launch an app now')}>
       <AppTiles apps={items} />
     </Section>
   );

@@ -7,7 +7,7 @@ import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { Problem } from '../../components/problem.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
-import { msg, rich, t } from '../../i18n/translate.ts';
+import { msg, t } from '../../i18n/translate.ts';
 import styles from '../frame/admin-pages.module.css';
 import { PageHead } from '../frame/page-head.tsx';
 import { AccessStep } from './setup-access-step.tsx';
@@ -74,9 +74,7 @@ export function SetupWizard() {
             </dd>
             <dt>{t('Backup')}</dt>
             <dd>
-              {rich('{command}, in the folder of the server', {
-                command: <code key="command">./scripts/backup FILE</code>,
-              })}
+              <Link to="/admin/backups">{t('Made every day; see or download them')}</Link>
             </dd>
           </dl>
         </div>

@@ -61,7 +61,9 @@ function LiveCard(props: { session: Session; apps: readonly AppListItem[]; first
           <StateChip tone={stopping ? 'neutral' : session.state === 'running' ? 'success' : 'info'}>
             {stopping ? t('Ending') : session.state === 'running' ? t('Running') : t('Starting')}
           </StateChip>
-          <RelativeTime at={session.created_at} />
+          <span>
+            {rich('Launched {time}', { time: <RelativeTime key="time" at={session.created_at} /> })}
+          </span>
           {!watchable && <span>{t('on a display of its host')}</span>}
         </p>
         {/* Has its space before the host counts down. */}

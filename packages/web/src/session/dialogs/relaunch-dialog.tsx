@@ -21,7 +21,7 @@ export default function RelaunchDialog(props: {
       onChoose={props.onRelaunch}
       onClose={props.onClose}
     >
-      <p>{t('The app is closed and started again. What it has not saved is lost.')}</p>
+      <p>{t('This closes the app and starts it again. Anything that it has not saved is lost.')}</p>
     </QualityDialog>
   );
 }

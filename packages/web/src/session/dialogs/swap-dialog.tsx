@@ -38,7 +38,7 @@ function Choice(props: { sessionId: string; appId: string; onClose: () => void }
   const problem = swap.error ? errorText(swap.error) : null;
   return (
     <>
-      <p>{t('The app that runs now is closed. What it has not saved is lost.')}</p>
+      <p>{t('This closes the app that runs now. Anything that it has not saved is lost.')}</p>
       <TextInput
         label={t('Find an app')}
         mt={16}

@@ -65,7 +65,7 @@ export function TheatreDialogs(props: {
       >
         <p>
           {t(
-            'The app is closed. What it has not saved is lost. To keep it open, go back to the library instead.',
+            'This closes the app. Anything that it has not saved is lost. To keep it open, go back to the library instead.',
           )}
         </p>
       </ConfirmDialog>

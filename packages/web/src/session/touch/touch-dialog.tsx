@@ -58,7 +58,9 @@ export function TouchDialog(props: {
       )}
       <p className={styles.hint}>
         {props.maxPads === 0
-          ? t('This host does not support gamepads. Your choice is used on hosts that do.')
+          ? t(
+              'The machine that runs this app does not support gamepads. Your choice is used on machines that do.',
+            )
           : t('The app sees it as a gamepad that is plugged in.')}{' '}
         {t('This device stores both choices.')}
       </p>
