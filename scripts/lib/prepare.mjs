@@ -10,7 +10,7 @@ import { digestOf } from './digest.mjs';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 /** Files that determine the installed npm packages, in addition to the Node version. */
-const LOCKED = ['pnpm-lock.yaml', 'pnpm-workspace.yaml', 'package.json'];
+const LOCKED = ['pnpm-lock.yaml', 'pnpm-workspace.yaml', 'package.json', 'patches'];
 const stamps = path.join(root, 'node_modules', '.footlight');
 
 /**
