@@ -1,6 +1,6 @@
 import type { Logger, Random } from '@footlight/platform';
 import { type Clock, MINUTE_MS, SECOND_MS, type Timer } from '@footlight/platform';
-import { type Database, isUniqueViolation, type Tx } from './database/index.ts';
+import { type Database, type Executor, isUniqueViolation, type Tx } from './database/index.ts';
 
 /** Another replica has the lease now. The current transaction of the former holder is rolled back. */
 export class LeaseLost extends Error {
@@ -85,14 +85,17 @@ export function createLeader(deps: {
 }): Leader {
   const { database, clock, logger } = deps;
   const holder = deps.random.uuid();
+  /**
+   * Whether replicas compete for leases. Only one process uses a SQLite file, so a stored lease of another process is
+   * stale there, and the expiry of the own lease has no reader. Renewals are not stored, because they would write to
+   * the disk of an idle instance every few seconds.
+   */
+  const isShared = database.dialect !== 'sqlite';
   const entries = new Map<string, Entry>();
   let started = false;
   let closed = false;
 
-  /**
-   * Takes the lease; null if another replica has it. Only one process uses a SQLite file, so a stored lease of another
-   * process is stale there.
-   */
+  /** Takes or renews the lease; null if another replica has it. */
   async function acquire(name: string): Promise<Held | null> {
     try {
       return await database.transaction(async (tx) => {
@@ -110,7 +113,8 @@ export function createLeader(deps: {
         }
         const isOwn = row.holder === holder;
         const held = row.expires_at > now && row.expires_at <= now + LONGEST_LEASE_MS;
-        if (!isOwn && held && database.dialect !== 'sqlite') return null;
+        if (!isOwn && held && isShared) return null;
+        if (isOwn && !isShared) return { number: row.fence, expiresAtMs };
         const number = isOwn ? row.fence : row.fence + 1;
         await tx
           .updateTable('leases')
@@ -125,20 +129,37 @@ export function createLeader(deps: {
     }
   }
 
+  /** Whether this process still has the lease. */
+  async function holds(db: Executor, name: string, number: number): Promise<boolean> {
+    const row = await db
+      .selectFrom('leases')
+      .select(['holder', 'fence'])
+      .where('name', '=', name)
+      .forNoKeyUpdate()
+      .executeTakeFirst();
+    return row?.holder === holder && row.fence === number;
+  }
+
+  /** @returns false: another process has taken the lease */
+  async function extend(name: string, number: number, expiresAtMs: number): Promise<boolean> {
+    if (!isShared) return holds(database.db, name, number);
+    const { numUpdatedRows } = await database.db
+      .updateTable('leases')
+      .set({ expires_at: expiresAtMs })
+      .where('name', '=', name)
+      .where('holder', '=', holder)
+      .where('fence', '=', number)
+      .executeTakeFirst();
+    return numUpdatedRows > 0n;
+  }
+
   /** Renews the lease of a task with keepsLease. Never rejects, because the next renewal follows soon. */
   async function renew(entry: Entry): Promise<void> {
     const { held, task } = entry;
     if (held === null || entry.running !== null) return;
     try {
       const expiresAtMs = clock.nowMs() + LEASE_MS;
-      const { numUpdatedRows } = await database.db
-        .updateTable('leases')
-        .set({ expires_at: expiresAtMs })
-        .where('name', '=', task.id)
-        .where('holder', '=', holder)
-        .where('fence', '=', held.number)
-        .executeTakeFirst();
-      if (numUpdatedRows > 0n) held.expiresAtMs = expiresAtMs;
+      if (await extend(task.id, held.number, expiresAtMs)) held.expiresAtMs = expiresAtMs;
       else lose(entry);
     } catch (error) {
       logger.warn({ task: task.id, err: error }, 'leader.not_renewed');
@@ -171,13 +192,7 @@ export function createLeader(deps: {
     lease,
     number,
     async check(tx) {
-      const row = await tx
-        .selectFrom('leases')
-        .select(['holder', 'fence'])
-        .where('name', '=', lease)
-        .forNoKeyUpdate()
-        .executeTakeFirst();
-      if (row?.holder !== holder || row.fence !== number) throw new LeaseLost(lease);
+      if (!(await holds(tx, lease, number))) throw new LeaseLost(lease);
     },
   });
 
