@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { METHODS } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
 import {
@@ -104,6 +105,37 @@ describeDatabases('the metrics page', ({ fresh }) => {
     expect(series.get('footlight_session_life_seconds_bucket{le="300",state="stopped"}')).toBe(1);
   });
 
+  test('counts the encode slots of the reported GPUs of online hosts', async () => {
+    const { plane } = await open();
+    const { db } = plane.platform.database;
+    let series = await read();
+    expect(series.get('footlight_encode_slots')).toBe(0);
+    const add = async (
+      name: string,
+      status: 'online' | 'draining' | 'offline',
+      capacity_detection: 'ok' | 'failed',
+      reported: 0 | 1,
+    ) => {
+      const id = await addHost(app as TestApp, name);
+      await db.updateTable('hosts').set({ status, capacity_detection }).where('id', '=', id).execute();
+      const gpu = { host_id: id, gpu_index: 0, vendor: 'software', model: 'CPU', vram_mb_total: 0 };
+      const counts = { slots_total: 4, slots_used: 1, slots_guard: 4, reported, created_at: 0 };
+      await db
+        .insertInto('gpus')
+        .values({ id: name, ...gpu, ...counts })
+        .execute();
+    };
+    await add('gpu-01', 'online', 'ok', 1);
+    await add('gpu-02', 'online', 'ok', 1);
+    await add('unreported', 'online', 'ok', 0);
+    await add('undetected', 'online', 'failed', 1);
+    await add('draining', 'draining', 'ok', 1);
+    await add('away', 'offline', 'ok', 1);
+    series = await read();
+    expect(series.get('footlight_encode_slots')).toBe(8);
+    expect(series.get('footlight_encode_slots_used')).toBe(2);
+  });
+
   test('shows the present sessions, hosts and sockets, with zeros where there are none', async () => {
     const { call, people } = await open();
     let series = await read();
@@ -127,6 +159,9 @@ describeDatabases('the metrics page', ({ fresh }) => {
     expect(hosts.reduce((sum, one) => (sum ?? 0) + (one ?? 0), 0)).toBe(1);
     expect(series.get('footlight_database_statement_seconds_count')).toBeGreaterThan(10);
     expect(series.get('process_resident_memory_bytes')).toBeGreaterThan(1_000_000);
+    const openFiles = readdirSync('/proc/self/fd').length;
+    // The test's own connections come and go in between.
+    expect(Math.abs((series.get('process_open_fds') ?? 0) - openFiles)).toBeLessThan(10);
     expect(series.has('nodejs_eventloop_lag_p99_seconds')).toBe(true);
   });
 });

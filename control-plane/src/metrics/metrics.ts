@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { nonterminalStates } from '@footlight/protocol';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Meters } from '../platform/meters.ts';
@@ -13,6 +14,7 @@ const COSTLY = ['resources', 'handles', 'requests'].flatMap((what) => [
   `nodejs_active_${what}`,
   `nodejs_active_${what}_total`,
 ]);
+const OPEN_FDS = '/proc/self/fd';
 /** Seconds per database statement. */
 const QUERY_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 5];
 /** Seconds per request over the bus, including the time until the host answers. */
@@ -56,6 +58,7 @@ export function createMetrics(): Metrics {
   // Remove these metrics: they list every open socket, which takes a fifth of the page's time with 10,000 hosts.
   // footlight_sockets exports the same number.
   for (const name of COSTLY) registry.removeSingleMetric(name);
+  countOpenFiles(registry);
 
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
     new Counter({ name: `footlight_${name}`, help, labelNames, registers });
@@ -162,4 +165,23 @@ export function createMetrics(): Metrics {
     },
     contentType: registry.contentType,
   };
+}
+
+/**
+ * Replaces the library's metric of open files, which lists them at each reading: 8 ms with 10,000 sockets. Linux 6.2 and
+ * later report their number as the size of the folder; earlier ones report 0, and the library's metric stays.
+ */
+function countOpenFiles(registry: Registry): void {
+  const count = () => statSync(OPEN_FDS, { throwIfNoEntry: false })?.size ?? 0;
+  if (count() === 0) return;
+  const name = 'process_open_fds';
+  registry.removeSingleMetric(name);
+  new Gauge({
+    name,
+    help: 'Number of open file descriptors.',
+    registers: [registry],
+    collect() {
+      this.set(count());
+    },
+  });
 }
