@@ -157,10 +157,11 @@ export function createBlobStore(
   }
 
   async function remove(asset: Asset, isReferenced: () => Promise<boolean>): Promise<boolean> {
+    // The age is checked after the records: another replica writes the file, which makes it young, before the record.
     if (
       pins.of(asset) > 0 ||
-      (keepYoung && (await isYoung(fileOf(asset), keepYoung))) ||
-      (await isReferenced())
+      (await isReferenced()) ||
+      (keepYoung && (await isYoung(fileOf(asset), keepYoung)))
     )
       return false;
     // There is no await between this check and the unlink, so a later pin waits for the removal.

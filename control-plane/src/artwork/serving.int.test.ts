@@ -315,6 +315,24 @@ describe('the folder of pictures', () => {
     expect([await shared.removeOrphan(asset, nobody), existsSync(half)]).toEqual([true, false]);
   });
 
+  test('keeps an old file that another replica writes again during its removal', async () => {
+    const shared = createBlobStore(join(dir, 'art'), {
+      ...{ random: systemRandom, logger: createLogger('silent') },
+      keepYoung: { forMs: HOUR_MS, clock: systemClock },
+    });
+    const picture = png(4, 4, 7);
+    const { asset, release } = await put(picture);
+    release();
+    const old = (systemClock.nowMs() - HOUR_MS) / 1_000;
+    utimesSync(join(dir, 'art', asset.slice(0, 2), asset), old, old);
+    const noRecordYet = async () => {
+      (await put(picture)).release();
+      return false;
+    };
+    expect(await shared.removeOrphan(asset, noRecordYet)).toBe(false);
+    expect(await blobs.read(asset)).not.toBeNull();
+  });
+
   test('removes what a crash left: half-written files and sizes of blobs that are gone', async () => {
     const { asset, release } = await put(png(4, 4, 5));
     release();
