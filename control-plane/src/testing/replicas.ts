@@ -39,7 +39,10 @@ export interface Replicas {
   readonly plane: ControlPlane;
   readonly each: readonly OneReplica[];
   readonly nats: NatsServer;
-  /** Resolves when every published message has arrived at the other replicas and they have handled it. */
+  /**
+   * Resolves when every published message has arrived at the other replicas and they have handled it, and when the
+   * values are stored that each replica collects for a second.
+   */
   settled(): Promise<void>;
 }
 
@@ -133,6 +136,8 @@ export async function startReplicas(
   // `expect.poll` works only in tests, and most worlds are opened before the tests.
   for (const pair of pairs) await vi.waitFor(async () => expect((await ask(pair)).kind).toBe('reply'));
   async function settled(): Promise<void> {
+    // Before a replica reads telemetry, it stores what it collected itself, but not what the others did.
+    await Promise.all(each.map(({ plane }) => plane.platform.periodicWriter.flush()));
     for (let round = 0; round < ROUNDS; round += 1) {
       await Promise.all(pairs.map(ask));
       // Wait for a read, because the handler of a message also reads the database first.

@@ -88,7 +88,7 @@ describeDatabases('placement', (databases) => {
     });
     agent.heartbeat({ ts: 1, gpu_vram: [{ index: 0, used_mb: 22_000, free_mb: 2_000 }] });
     await agent.waitFor('heartbeat_ack', (message) => message.echo === 1);
-    await world.plane.platform.periodicWriter.flush();
+    await Promise.all(world.planes.map(({ platform }) => platform.periodicWriter.flush()));
     const app = await world.app();
     expect((await world.launch(world.people.alice, app)).status).toBe(201);
     expect((await world.launch(world.people.bob, app)).body.error?.code).toBe('capacity_exhausted');

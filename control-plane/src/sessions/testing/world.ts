@@ -181,9 +181,8 @@ export async function openSessionsWorld(
       for (let left = ms; left > 0; left -= HEARTBEAT_MS) {
         await app.clock.pass(Math.min(left, HEARTBEAT_MS));
         await Promise.all(beating.map((agent) => agent.heard()));
-        // Write the heartbeats now: five seconds of this clock pass faster than a database write, and a host without
+        // This stores the heartbeats: five seconds of this clock pass faster than a database write, and a host without
         // heartbeats for 20 s is offline.
-        await Promise.all(app.replicas?.each.map(({ plane }) => plane.platform.periodicWriter.flush()) ?? []);
         await app.replicas?.settled();
       }
     },

@@ -3,7 +3,7 @@ import type { FakeAgent } from '@footlight/test-harness';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually, openSessionsWorld, type SessionsWorld, slots } from '../../sessions/testing/world.ts';
-import { describeDatabases, type Person, UNKNOWN_ID } from '../../testing/index.ts';
+import { describeDatabases, ofOneProcess, type Person, UNKNOWN_ID } from '../../testing/index.ts';
 
 describeDatabases('reports of viewers and hosts', (databases) => {
   let world: SessionsWorld;
@@ -35,7 +35,7 @@ describeDatabases('reports of viewers and hosts', (databases) => {
     metrics,
     ...more,
   });
-  const written = () => world.plane.platform.periodicWriter.flush();
+  const written = () => Promise.all(world.planes.map(({ platform }) => platform.periodicWriter.flush()));
   const database = () => world.plane.platform.database;
   const samplesOf = async (id: string) => {
     await written();
@@ -247,27 +247,30 @@ describeDatabases('reports of viewers and hosts', (databases) => {
     }
   });
 
-  test('11 posts at once: the last is 429; each endpoint and session has its own, and strangers use up none', async () => {
-    const [id, other] = [await runs(), await runs()];
-    const { alice, bob, admin } = world.people;
-    const stats = (of = id, as = alice) => post(of, 'stats', { samples: [] }, as);
-    for (let n = 0; n < 20; n += 1) {
-      expect((await stats(id, bob)).body.error.code).toBe('forbidden');
-      expect((await post(id, 'stats', '{')).status).toBe(400);
-    }
-    for (let n = 0; n < 10; n += 1) expect((await stats()).status).toBe(202);
-    for (const as of [alice, admin]) {
-      const answer = await stats(id, as);
-      expect([answer.status, answer.body.error.code]).toEqual([429, 'rate_limited']);
-      expect(answer.headers['retry-after']).toBe('2');
-    }
-    expect((await stats(other)).status).toBe(202);
-    expect((await post(id, 'trace/events', { events: [] })).status).toBe(202);
-    expect((await post(id, 'trace/clock', { client_offset_ms: 0, uncertainty_ms: 0 })).status).toBe(202);
-    await world.clock.pass(2_000);
-    expect((await stats()).status).toBe(202);
-    expect((await stats()).status).toBe(429);
-  });
+  ofOneProcess(
+    '11 posts at once: the last is 429; each endpoint and session has its own, and strangers use up none',
+    async () => {
+      const [id, other] = [await runs(), await runs()];
+      const { alice, bob, admin } = world.people;
+      const stats = (of = id, as = alice) => post(of, 'stats', { samples: [] }, as);
+      for (let n = 0; n < 20; n += 1) {
+        expect((await stats(id, bob)).body.error.code).toBe('forbidden');
+        expect((await post(id, 'stats', '{')).status).toBe(400);
+      }
+      for (let n = 0; n < 10; n += 1) expect((await stats()).status).toBe(202);
+      for (const as of [alice, admin]) {
+        const answer = await stats(id, as);
+        expect([answer.status, answer.body.error.code]).toEqual([429, 'rate_limited']);
+        expect(answer.headers['retry-after']).toBe('2');
+      }
+      expect((await stats(other)).status).toBe(202);
+      expect((await post(id, 'trace/events', { events: [] })).status).toBe(202);
+      expect((await post(id, 'trace/clock', { client_offset_ms: 0, uncertainty_ms: 0 })).status).toBe(202);
+      await world.clock.pass(2_000);
+      expect((await stats()).status).toBe(202);
+      expect((await stats()).status).toBe(429);
+    },
+  );
 
   test('202 although nothing can be stored, and the next reports are', async () => {
     const id = await runs();
