@@ -17,6 +17,8 @@ import {
 
 const ROUTE = '/v1/dev/agent-session';
 const ON = { SERVICE_DEV_AGENT_AUTH: '1' };
+/** Each control plane has its own key. Several in one folder would overwrite each other's file. */
+const ONE_KEY = { replicas: 1 };
 
 const keyFileOf = (app: TestApp): string => join(app.dir, 'run', 'dev-agent-key');
 const linesOf = (app: TestApp, event: string): Record<string, unknown>[] =>
@@ -28,6 +30,7 @@ describeDatabases("developers' sessions", ({ fresh }) => {
   beforeAll(async () => {
     app = await createTestApp(await fresh(), {
       env: { ...ON, SERVICE_MIN_CLIENT_VERSION: '1.0.0', SERVICE_LATEST_CLIENT_VERSION: '1.3.0' },
+      ...ONE_KEY,
     });
     key = readFileSync(keyFileOf(app), 'utf8').trim();
   });
@@ -234,7 +237,7 @@ describeDatabases("developers' sessions", ({ fresh }) => {
 
     test('runs at boot and every minute, even if the feature is off, and keeps the last administrator', async () => {
       const target = await fresh();
-      const first = await createTestApp(target, { env: ON, seedPeople: false });
+      const first = await createTestApp(target, { env: ON, ...ONE_KEY, seedPeople: false });
       const right = { 'x-service-dev-key': readFileSync(keyFileOf(first), 'utf8').trim() };
       const openThere = async (body: object) =>
         (await first.call(null, 'POST', ROUTE, { body, headers: right })).body.user.id as string;
@@ -289,6 +292,7 @@ describeDatabases("developers' sessions", ({ fresh }) => {
     writeFileSync(blocked, '');
     const other = await createTestApp(await fresh(), {
       env: { ...ON, SERVICE_DEV_AGENT_KEY_PATH: join(blocked, 'key') },
+      ...ONE_KEY,
     });
     expect(linesOf(other, 'accounts.dev_agent_key_unwritten')).toMatchObject([
       { level: 'error', path: join(blocked, 'key') },

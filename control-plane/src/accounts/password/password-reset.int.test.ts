@@ -7,6 +7,7 @@ import {
   FREE_SIGN_IN,
   loggedActivity,
   OPEN_REGISTRATION,
+  ofOneProcess,
   PASSWORD,
   type Person,
   refused,
@@ -198,7 +199,7 @@ describeDatabases('a link that resets a password', ({ fresh }) => {
 });
 
 describeDatabases('guesses of links that reset passwords', ({ fresh }) => {
-  test('share the bucket of sign-ins', async () => {
+  ofOneProcess('share the bucket of sign-ins', async () => {
     const app = await createTestApp(await fresh(), {
       overrides: { accountLimits: { ...FREE_SIGN_IN, signIn: { capacity: 3, refillEveryMs: 60_000 } } },
     });

@@ -8,6 +8,7 @@ import {
   describeDatabases,
   dumpDatabase,
   loggedActivity,
+  ofOneProcess,
   type TestApp,
   UNKNOWN_ID,
 } from '../../testing/index.ts';
@@ -150,7 +151,7 @@ describeDatabases('artwork of a provider', (databases) => {
       for (const query of ['..', '.', '\ud800']) expect((await search(id, { query })).status).toBe(200);
     });
 
-    test('calls at least 500 ms apart, for all callers together', async () => {
+    ofOneProcess('calls at least 500 ms apart, for all callers together', async () => {
       const id = await addApp('Sample Quest');
       fake.calls.length = 0;
       // Advance the clock once for both: with two loops the time-outs would fire before the answers arrive.
@@ -383,7 +384,7 @@ describeDatabases('artwork of a provider', (databases) => {
       expect(await artworkOf(locked, on)).toMatchObject({ source: 'provider' });
     });
 
-    test('runs once at a time', async () => {
+    ofOneProcess('runs once at a time', async () => {
       fake.calls.length = 0;
       const first = app.call(app.people.admin, 'POST', '/v1/admin/artwork/reresolve');
       await expect.poll(() => fake.calls.length).toBeGreaterThan(0);
