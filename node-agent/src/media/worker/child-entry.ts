@@ -4,7 +4,9 @@ import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { pathToFileURL } from 'node:url';
+import { confineProcess } from '@footlight/gst';
 import type { Clock } from '@footlight/platform';
+import { ioUringFilter } from '../../runtime/confinement/seccomp.ts';
 import { readPaced } from '../../runtime/programs/child.ts';
 import { CHANNEL_FD, MessageChannel, type MessageChannelEvents } from './message-channel.ts';
 
@@ -77,6 +79,18 @@ export interface EntryProcess {
   channel: MessageChannel | null;
 }
 
+let ioUringIsRefused = false;
+
+/**
+ * Lets no later child process create an io_uring. Since Node 22, Node creates one at its start, and ends the process
+ * when the system call filter that the child sets later refuses to use it. Only children of root set such a filter.
+ */
+function refuseIoUring(): void {
+  if (ioUringIsRefused || process.getuid?.() !== 0) return;
+  confineProcess(ioUringFilter());
+  ioUringIsRefused = true;
+}
+
 /**
  * Starts one of the agent's programs with a message channel.
  *
@@ -89,6 +103,7 @@ export function forkEntry(
   events: MessageChannelEvents,
   options: ChildEntryOptions,
 ): EntryProcess {
+  refuseIoUring();
   const env: NodeJS.ProcessEnv = {
     ...passedOn(process.env),
     ...options.env,

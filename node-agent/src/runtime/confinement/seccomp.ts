@@ -155,6 +155,22 @@ export function sharedPortsFilter(): Buffer {
   return Buffer.concat([...forAbi(X86_64.audit, body), statement(RETURN, REFUSE | EPERM)]);
 }
 
+/** Number of io_uring_setup; the same in both ABIs. */
+const IO_URING_SETUP = 425;
+
+/** A seccomp filter in which io_uring_setup fails with ENOSYS, as on a kernel without it. */
+export function ioUringFilter(): Buffer {
+  const sections = [X86_64, I386].flatMap(({ audit }) =>
+    forAbi(audit, [
+      ...loadNumber(audit),
+      jump(JUMP_IF_EQUAL, IO_URING_SETUP, 0, 1),
+      statement(RETURN, REFUSE | ENOSYS),
+      statement(RETURN, ALLOW),
+    ]),
+  );
+  return Buffer.concat([...sections, statement(RETURN, ALLOW)]);
+}
+
 /** Loads the call's number without the x32 bit. */
 function loadNumber(audit: number): Buffer[] {
   return [statement(LOAD_WORD, NUMBER), ...(audit === X86_64.audit ? [statement(AND, ~X32_BIT >>> 0)] : [])];
