@@ -55,10 +55,10 @@ ${homePaths.map((path) => `BindPaths=${quotedWord(path)}\n`).join('')}SystemCall
 User=root
 # SETUID, SETGID: to change to that user. CHOWN, FOWNER, DAC_*: to create and remove the user's homes. KILL: to end the
 # user's processes. SYS_PTRACE: to find the session of a process (/proc/…/environ, ns). SYS_ADMIN: mounts, process
-# namespaces, networks and control groups of sessions. NET_ADMIN: to set up these networks, and to read the firewall
-# rules for the readiness check. SETPCAP: to remove every capability from apps permanently. SYS_TTY_CONFIG: to use the
-# terminal of a display of the host. Nothing else.
-CapabilityBoundingSet=CAP_SETUID CAP_SETGID CAP_SETPCAP CAP_CHOWN CAP_FOWNER CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_KILL CAP_SYS_PTRACE CAP_SYS_ADMIN CAP_NET_ADMIN CAP_SYS_TTY_CONFIG
+# namespaces, networks and control groups of sessions. SYS_CHROOT: to enter the mounts of a session (setns). NET_ADMIN:
+# to set up these networks, and to read the firewall rules for the readiness check. SETPCAP: to remove every capability
+# from apps permanently. SYS_TTY_CONFIG: to use the terminal of a display of the host. Nothing else.
+CapabilityBoundingSet=CAP_SETUID CAP_SETGID CAP_SETPCAP CAP_CHOWN CAP_FOWNER CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_KILL CAP_SYS_PTRACE CAP_SYS_ADMIN CAP_SYS_CHROOT CAP_NET_ADMIN CAP_SYS_TTY_CONFIG
 # Each session has its own process tree, mounts, shared memory and network. pasta, which serves the network, also uses
 # ipc and uts to isolate itself. Apps with their own sandbox (Chromium, Flatpak, Steam) need user namespaces too: run
 # them as containers, or with RestrictNamespaces=no in a drop-in and systempaths_unconfined in the app.
