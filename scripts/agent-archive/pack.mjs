@@ -27,12 +27,12 @@ import { digestOf } from '../lib/digest.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const agent = path.join(root, 'node-agent');
-const target = path.join(agent, 'dist', 'install');
+const INSTALL_FILES = path.join(agent, 'dist', 'install');
 const ARCHIVE = 'agent-linux-x64.tgz';
 /** Modules that the bundle loads by name at run time. */
 const MODULES = ['koffi', 'node-datachannel', 'pino', 'x11'];
 /** Parts of packages that are not needed: sources of their native parts, manuals and tests. */
-const LEFT_OUT = [
+export const LEFT_OUT = [
   'node_modules/koffi/vendor',
   'node_modules/koffi/doc',
   'node_modules/koffi/lib',
@@ -57,8 +57,10 @@ const LEFT_OUT = [
 /**
  * Packs the archive if it is missing or outdated. The agent's bundle must have been built.
  * @param {(line: string) => void} [say] called with a message before packing, which takes a moment
+ * @param {string} [node] the Node binary for the hosts
+ * @param {string} [target] folder of the archive and the script
  */
-export async function packAgent(say = () => {}) {
+export async function packAgent(say = () => {}, node = process.execPath, target = INSTALL_FILES) {
   // The archive's name contains the platform; other platforms are not packed.
   if (process.platform !== 'linux' || process.arch !== 'x64') return;
   const built = readdirSync(path.join(agent, 'dist')).filter((name) => /^\..*\.digest$/.test(name));
@@ -85,7 +87,7 @@ export async function packAgent(say = () => {}) {
   const work = mkdtempSync(path.join(target, '.packing-'));
   try {
     const stage = path.join(work, 'stage');
-    layOut(stage);
+    layOutAgent(stage, node);
     const archive = path.join(work, ARCHIVE);
     const sha256 = await writeArchive(stage, archive);
     const script = path.join(work, 'agent.sh');
@@ -102,31 +104,42 @@ export async function packAgent(say = () => {}) {
 }
 
 /**
- * Builds the archive's tree from links, which tar follows.
+ * Builds the tree of an installed agent from links.
  * @param {string} stage
+ * @param {string} node the Node binary
  */
-function layOut(stage) {
-  const link = (/** @type {string} */ from, /** @type {string[]} */ ...to) => {
-    const at = path.join(stage, ...to);
-    mkdirSync(path.dirname(at), { recursive: true });
-    symlinkSync(from, at);
-  };
-  link(process.execPath, 'node');
+export function layOutAgent(stage, node) {
+  const link = linker(stage);
+  link(node, 'node');
   link(path.join(root, 'LICENSE'), 'LICENSE');
   link(path.join(agent, 'package.json'), 'node-agent', 'package.json');
   for (const name of builtFilesOf('node-agent'))
     link(path.join(agent, 'dist', name), 'node-agent', 'dist', name);
   for (const name of ['supervise.mjs', 'supervise-agent.mjs', 'log-file.mjs', 'system-clock.mjs'])
     link(path.join(root, 'scripts/bring-up', name), 'supervisor', name);
-  for (const [name, folder] of modulesBelow(agent)) link(folder, 'node-agent', 'node_modules', name);
+  for (const [name, folder] of modulesBelow(agent, MODULES)) link(folder, 'node-agent', 'node_modules', name);
 }
+
+/**
+ * Returns a function that creates a link below the stage, with the folders above it.
+ * @param {string} stage
+ * @returns {(from: string, ...to: string[]) => void}
+ */
+export const linker =
+  (stage) =>
+  (from, ...to) => {
+    const at = path.join(stage, ...to);
+    mkdirSync(path.dirname(at), { recursive: true });
+    symlinkSync(from, at);
+  };
 
 /**
  * The modules and all packages that they load, each in one version.
  * @param {string} from the folder of the package that imports the modules
+ * @param {readonly string[]} modules
  * @returns {Map<string, string>} folder by name
  */
-function modulesBelow(from) {
+export function modulesBelow(from, modules) {
   /** @type {Map<string, string>} */
   const found = new Map();
   /** @param {string} name @param {string} asker @param {boolean} optional */
@@ -134,11 +147,11 @@ function modulesBelow(from) {
     const folder = folderOf(name, asker);
     if (folder === null) {
       if (optional) return;
-      throw new Error(`The agent's archive lacks ${name}, which ${asker} needs.`);
+      throw new Error(`${name} is not installed, but ${asker} needs it.`);
     }
     const before = found.get(name);
     if (before === folder) return;
-    if (before !== undefined) throw new Error(`The agent's archive needs two versions of ${name}.`);
+    if (before !== undefined) throw new Error(`${from} needs two versions of ${name}.`);
     found.set(name, folder);
     const { dependencies = {}, optionalDependencies = {} } = JSON.parse(
       readFileSync(path.join(folder, 'package.json'), 'utf8'),
@@ -147,7 +160,7 @@ function modulesBelow(from) {
     for (const each of Object.keys(dependencies))
       if (!(each in optionalDependencies)) add(each, folder, false);
   };
-  for (const name of MODULES) add(name, from, false);
+  for (const name of modules) add(name, from, false);
   return found;
 }
 

@@ -29,7 +29,7 @@ const WAITS_OF_DATABASE = 'waits of the database';
  * line must match at least one file.
  */
 const EXEMPT_FROM_CLOCK: readonly (readonly [files: RegExp, reason: string])[] = [
-  [/^control-plane\/src\/(app|main)\.ts$/, 'the program hands the system clock to the rest'],
+  [/^control-plane\/src\/(app|main|upgrade-main)\.ts$/, 'programs hand the system clock to the rest'],
   [
     /^node-agent\/src\/(cli|doctor|diagnostics-app\/main|discovery\/scan-main)\.ts$/,
     'programs hand the system clock to the rest',
@@ -81,7 +81,7 @@ const REAL_TIME: Record<string, readonly string[]> = {
     'node-agent/src/media/testing/test-host.ts',
     'node-agent/src/testing/run-apps.ts',
     'test-harness/src/browser/sound.ts',
-    'test-harness/src/stack/other-machine.ts',
+    'test-harness/src/stack/machine-shell.ts',
     'test-harness/src/stack/program.ts',
   ],
   'they are peers with a pace, or lines with a delay': [

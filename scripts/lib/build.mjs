@@ -58,7 +58,11 @@ const bundles = [
     folder: 'control-plane',
     dist: 'dist',
     sources: ['control-plane/src', 'packages/platform/src', 'protocol/src'],
-    programs: { 'main.js': 'main.ts', 'backup-main.js': 'backup-main.ts' },
+    programs: {
+      'main.js': 'main.ts',
+      'backup-main.js': 'backup-main.ts',
+      'upgrade-main.js': 'upgrade-main.ts',
+    },
     external: OUTSIDE,
   },
   {

@@ -97,6 +97,11 @@ export const firefoxPackages = [
   { name: 'firefox-esr', why: 'the other browser, for the main way of a person' },
 ];
 
+/** The simulated machine of the drill `packages`; only with --long. */
+export const bootPackages = [
+  { name: 'systemd-container', why: 'boots the minimal Debian on which the packages are installed' },
+];
+
 /**
  * All packages for `scripts/up` with these options.
  * @param {{replicas?: boolean, turn?: boolean}} [options]

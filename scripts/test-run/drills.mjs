@@ -1,6 +1,6 @@
 // Drills: tests that need more than a minute. Each drill runs in a short form in `scripts/test --all`, and in its full
 // form in `scripts/test --long <name>`.
-import { firefoxPackages, realAppPackages } from '../lib/debian-packages.mjs';
+import { bootPackages, firefoxPackages, realAppPackages } from '../lib/debian-packages.mjs';
 import { THREE_REPLICAS } from './tiers.mjs';
 
 /**
@@ -239,6 +239,14 @@ export const drills = [
       'the main way of a person in a real Firefox: sign in, launch, see the live picture, type, leave, end',
     short: 'nothing',
     packages: firefoxPackages,
+  },
+  {
+    name: 'packages',
+    words: ['test-harness/e2e/packages.all.e2e.ts'],
+    whole:
+      'a minimal Debian with systemd: install both packages, see a picture, upgrade, a release whose migration breaks the database, remove, purge',
+    short: 'nothing',
+    packages: bootPackages,
   },
   {
     name: 'input-alone',

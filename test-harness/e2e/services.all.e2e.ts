@@ -67,6 +67,7 @@ describe.each([
         node: process.execPath,
         program: path.join(repositoryRoot, 'control-plane/dist/main.js'),
         environmentFile: '/etc/footlight/control.env',
+        writtenBy: 'install',
         lowPort: false,
       }),
   },
@@ -274,6 +275,7 @@ describe('install', () => {
         unitFile: at(CONTROL_SERVICE),
         node: at('node'),
         program: at('main.js'),
+        command: 'install',
       };
       said.length = 0;
       const code = await install(env, (line) => said.push(line), places);

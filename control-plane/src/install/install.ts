@@ -19,6 +19,8 @@ export interface InstallPlaces {
   /** Path of the Node binary that runs the service. */
   node: string;
   program: string;
+  /** Command that runs this program's `install`. */
+  command: string;
 }
 
 const INSTALL_PLACES: InstallPlaces = {
@@ -26,6 +28,8 @@ const INSTALL_PLACES: InstallPlaces = {
   unitFile: `/etc/systemd/system/${CONTROL_SERVICE}`,
   node: process.execPath,
   program: BUILT_PROGRAM,
+  // A package has its programs below /usr/lib, and a checkout does not.
+  command: BUILT_PROGRAM.startsWith('/usr/lib/') ? 'footlight install' : 'scripts/control-plane install',
 };
 /** StateDirectory= of the unit. */
 const DATA_DIR = '/var/lib/service-control';
@@ -85,6 +89,7 @@ export async function install(
     node: places.node,
     program: places.program,
     environmentFile: places.environmentFile,
+    writtenBy: places.command,
     lowPort: [config.http.listen, config.tls?.listen].some((address) => address && address.port < 1024),
   });
   await writeWhole(places.environmentFile, text, 0o600);

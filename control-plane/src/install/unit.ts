@@ -6,6 +6,8 @@ export interface ControlUnit {
   node: string;
   program: string;
   environmentFile: string;
+  /** Command that writes the unit file. */
+  writtenBy: string;
   /** Whether the service uses a port below 1024. */
   lowPort: boolean;
 }
@@ -22,7 +24,6 @@ export function controlUnit({ lowPort, ...paths }: ControlUnit): string {
     ...paths,
     name: NAME,
     description: 'Footlight control plane',
-    writtenBy: 'scripts/control-plane install',
     args: [],
     dependencies: `After=network-online.target postgresql.service
 Wants=network-online.target

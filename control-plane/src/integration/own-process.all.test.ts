@@ -133,7 +133,13 @@ describe('a control plane whose process', () => {
     const group = makeMemoryGroup();
     if (group === null) return skip('no control group of memory can be made here');
     onTestFinished(() => group.remove());
-    const unit = controlUnit({ node: '/node', program: '/main.js', environmentFile: '/env', lowPort: false });
+    const unit = controlUnit({
+      node: '/node',
+      program: '/main.js',
+      environmentFile: '/env',
+      writtenBy: '-',
+      lowPort: false,
+    });
     expect(unit).toMatch(/^Restart=always$/m);
     const restartSecs = Number(/^RestartSec=(\d+)$/m.exec(unit)?.[1]);
     await addApp('Acknowledged');
