@@ -321,7 +321,12 @@ function announce(places, { downloadMs, installMs, startMs }) {
   say(`Footlight is up. Open   ${first}${page}`);
   for (const other of others) say(`                  or   ${other}${page}`);
   say('The certificate is this server’s own, so the browser warns once.');
-  if (!claimed) say(`It asks for a token:   cat ${places.setupToken}`);
+  say(
+    claimed
+      ? 'Already set up:        log in with an account of this instance.'
+      : `It asks for a token:   cat ${places.setupToken}`,
+  );
+  say(`Data:                  ${places.controlDir}`);
   say(`Logs:                  ${places.logDir}`);
   say(
     `Downloads took ${seconds(downloadMs)}, installing ${seconds(installMs)}, starting ${seconds(startMs)}. Ctrl-C stops all of it.`,
