@@ -421,8 +421,7 @@ describe('the users’ pages, in each state', () => {
         notes: [
           {
             code: 'host_encoder_limited',
-            message:
-              'The recommendation is limited to what the hosts can encode for one session while an app draws.',
+            message: 'The recommendation is limited to what the machines here can do.',
           },
         ],
       };

@@ -41,7 +41,7 @@ describe('what limited a session, to its owner', () => {
     [ENCODER, saturated, /^The machine that ran the app/, /lower quality/],
     [CLIENT, uneven, /^The picture arrived in time, but this device/, /hardware acceleration/],
     [HIDDEN, hidden, /^The page was hidden/, null],
-    ['nominal', {}, /^Nothing limited it\.$/, null],
+    ['nominal', {}, /^The picture was smooth\.$/, null],
   ])('%s', (verdict, values, limit, remedy) => {
     const answer = decideVerdict(factsWith(watched(values)));
     expect(answer.verdict).toBe(verdict);
@@ -51,7 +51,7 @@ describe('what limited a session, to its owner', () => {
   });
 
   test.each([
-    [18, /^Nothing limited it/],
+    [18, /^The picture was smooth/],
     [17, /^Not all of it was smooth, and no single cause was found/],
   ])('nominal with %i of 20 smooth seconds', (smooth, limit) => {
     // The host is slow in the same seconds, so that the rule for the viewer does not match.
@@ -59,6 +59,16 @@ describe('what limited a session, to its owner', () => {
     const report = reportOf({ [SIGMA]: sigma, 'encoder.fps': constant(30) });
     expect(report?.smooth_fraction).toBe(smooth / 20);
     expect(report?.limit).toMatch(limit);
+  });
+
+  test.each([
+    [8_000, /^It was too short to judge/],
+    [30_000, /^The picture was smooth/],
+  ])('nominal, after it ran for %i ms', (playedMs, limit) => {
+    const startedAtMs = FROM_MS - MINUTE_MS;
+    const answer = decideVerdict(factsWith(watched(), { startedAtMs, endedAtMs: startedAtMs + playedMs }));
+    expect(answer.verdict).toBe('nominal');
+    expect(answer.report?.limit).toMatch(limit);
   });
 
   test.each([

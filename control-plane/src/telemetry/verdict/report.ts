@@ -13,7 +13,8 @@ import type { Thresholds } from './thresholds.ts';
  */
 const MOSTLY_SMOOTH = 0.9;
 /**
- * A shorter session gets the text "too short", a longer one the text "too little was measured". Chosen, not measured.
+ * A shorter session without a found cause gets the text "too short"; a longer one without measurements gets the text
+ * "too little was measured". Chosen, not measured.
  */
 const SHORT_MS = 30 * SECOND_MS;
 
@@ -120,12 +121,10 @@ const valuesByTime = (points: readonly Point[]): ReadonlyMap<number, number> =>
   new Map(points.map(({ ts_unix_ms, v }) => [ts_unix_ms, v]));
 
 function wordsOf(verdict: VerdictName, share: number | null, playedMs: number | null): Words {
-  if (verdict === 'unknown')
+  const isShort = playedMs === null || playedMs < SHORT_MS;
+  if (verdict === 'unknown' || (verdict === 'nominal' && (isShort || share === null)))
     return {
-      limit:
-        playedMs !== null && playedMs >= SHORT_MS
-          ? 'Too little was measured to say what limited it.'
-          : 'It was too short to say what limited it.',
+      limit: isShort ? 'It was too short to judge.' : 'Too little was measured to judge it.',
       remedy: null,
     };
   if (verdict !== 'nominal') return WORDS[verdict];
@@ -134,5 +133,5 @@ function wordsOf(verdict: VerdictName, share: number | null, playedMs: number | 
       limit: 'Not all of it was smooth, and no single cause was found.',
       remedy: 'Tell an administrator at what time it happened. The measurements are stored only for a while.',
     };
-  return { limit: 'Nothing limited it.', remedy: null };
+  return { limit: 'The picture was smooth.', remedy: null };
 }

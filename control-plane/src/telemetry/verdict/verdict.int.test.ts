@@ -132,7 +132,7 @@ describeDatabases('the verdict of a session', (databases) => {
       smooth_fraction: 1,
       clicks: 3,
       click_to_photon_ms: 51,
-      limit: 'Nothing limited it.',
+      limit: 'The picture was smooth.',
       remedy: null,
     });
   });

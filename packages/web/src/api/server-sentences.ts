@@ -15,7 +15,7 @@ export const SENTENCES = [
   msg('The display shows only {hz} of {fps} pictures per second.'),
   msg('The decoders and the connection of this device have not been measured yet.'),
   msg('This device could not keep up with it in the last 30 days.'),
-  msg('The recommendation is limited to what the hosts can encode for one session while an app draws.'),
+  msg('The recommendation is limited to what the machines here can do.'),
   msg("The recommendation is limited to the app's own picture size, frame rate and bitrate."),
   msg('The connection to this device lost data and answered slowly.'),
   msg(
@@ -28,11 +28,11 @@ export const SENTENCES = [
     'Close other programs and tabs, turn on hardware acceleration in the browser, or choose another quality.',
   ),
   msg('The page was hidden for a part of the time, so its picture cannot be judged.'),
-  msg('Too little was measured to say what limited it.'),
-  msg('It was too short to say what limited it.'),
+  msg('Too little was measured to judge it.'),
+  msg('It was too short to judge.'),
   msg('Not all of it was smooth, and no single cause was found.'),
   msg('Tell an administrator at what time it happened. The measurements are stored only for a while.'),
-  msg('Nothing limited it.'),
+  msg('The picture was smooth.'),
 ] as const;
 
 const PLACE = /\{(\w+)\}/g;

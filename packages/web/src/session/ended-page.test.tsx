@@ -6,6 +6,7 @@ import { cleanup, render, screen, waitFor } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import '../../test/patience.ts';
 import { ago, app, session } from '../../test/fixtures.ts';
+import { saveLogin } from '../api/auth-store.ts';
 import { ApiFailure } from '../api/client.ts';
 import { EndedPage } from './ended-page.tsx';
 
@@ -18,7 +19,7 @@ const REPORT: Report = {
   smooth_fraction: 0.9975,
   clicks: 12,
   click_to_photon_ms: 47.6,
-  limit: 'Nothing limited it.',
+  limit: 'The picture was smooth.',
   remedy: null,
 };
 
@@ -34,6 +35,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   cleanup();
+  localStorage.clear();
   vi.unstubAllGlobals();
 });
 
@@ -76,7 +78,7 @@ describe('the report after the end', () => {
   test('omits figures that were not measured', async () => {
     report = { smooth_fraction: null, click_to_photon_ms: null };
     open();
-    expect((await card()).textContent).toBe('Time the app was open7:04Nothing limited it.');
+    expect((await card()).textContent).toBe('Time the app was open7:04The picture was smooth.');
   });
 
   test('of a session of more than ten minutes names the part that the figures are about', async () => {
@@ -98,6 +100,32 @@ describe('the report after the end', () => {
     open({ started_at: null });
     expect(await screen.findByRole('button', { name: 'Launch again' })).toBeDefined();
     expect(asked).toEqual([]);
+  });
+});
+
+describe('after a failure', () => {
+  const failed = { id: '9f940531-ad8c-4e13-91b5-1aa8f7f3a8c8', state: 'failed', started_at: null } as const;
+
+  test('a person is told what to report', () => {
+    open(failed);
+    expect(screen.getByText(/tell an administrator\. Session: 9f940531$/)).toBeDefined();
+    expect(screen.queryByRole('link', { name: /session’s page/ })).toBeNull();
+  });
+
+  test('an administrator can open the page of the session', () => {
+    saveLogin({
+      access_token: 'token',
+      user: { id: 'a', username: 'ada', email: 'ada@example.org', role: 'admin' },
+    });
+    open(failed);
+    expect(screen.getByRole('link', { name: /session’s page/ }).getAttribute('href')).toBe(
+      `/admin/sessions/${failed.id}`,
+    );
+  });
+
+  test('an end without a failure asks for no report', () => {
+    open();
+    expect(screen.queryByText(/tell an administrator/)).toBeNull();
   });
 });
 

@@ -1,6 +1,7 @@
 import type { AppListItem, Session } from '@footlight/protocol/rest';
 import { Button } from '@mantine/core';
 import { lazy, Suspense, useEffect } from 'react';
+import { useUser } from '../api/auth-store.ts';
 import { AppPicture } from '../components/app-picture.tsx';
 import { Brand } from '../components/brand.tsx';
 import { RelativeTime } from '../components/relative-time.tsx';
@@ -12,6 +13,8 @@ import styles from './ended-page.module.css';
 import { RefusedAgain } from './refused-again.tsx';
 
 const SECOND_MS = 1_000;
+/** Enough of a session's id to tell it from others. Chosen, not measured. */
+const ID_DIGITS = 8;
 
 /**
  * Loaded after the end, so that the page of a running session stays small. If the file cannot be loaded, the card is
@@ -65,6 +68,7 @@ export function EndedPage(props: {
                 },
               )}
         </p>
+        {session.state === 'failed' && <Report id={session.id} />}
         <div className={styles.endedActions}>
           <Button variant="filled" loading={props.launching} onClick={props.onLaunch} data-autofocus>
             {t('Launch again')}
@@ -100,6 +104,23 @@ export function EndedPage(props: {
         )}
       </div>
     </main>
+  );
+}
+
+/** What a person can do about a failure: an administrator opens the session's page, everyone else reports it. */
+function Report({ id }: { id: string }) {
+  if (useUser()?.role === 'admin')
+    return (
+      <p>
+        <a href={`/admin/sessions/${id}`}>{t('See why on the session’s page')}</a>
+      </p>
+    );
+  return (
+    <p>
+      {t('If launching it again does not help, tell an administrator. Session: {id}', {
+        id: id.slice(0, ID_DIGITS),
+      })}
+    </p>
   );
 }
 
