@@ -206,8 +206,8 @@ describe.runIf(process.getuid?.() === 0)('every task of a person without a point
         .getByRole('listitem')
         .filter({ hasNot: page.getByText('This device', { exact: true }) });
       const count = await others.count();
-      await take(others.first().getByRole('button', { name: /^Sign / }));
-      await take(dialog().getByRole('button', { name: 'Sign 1 device out' }));
+      await take(others.first().getByRole('button', { name: /^Remove / }));
+      await take(dialog().getByRole('button', { name: 'Remove 1 device' }));
       await eventually('it is gone', 20_000, async () => (await others.count()) === count - 1 || null);
     });
 

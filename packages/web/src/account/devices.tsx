@@ -16,7 +16,7 @@ import styles from './account.module.css';
 import { deviceLabel } from './device-labels.ts';
 import { signOut } from './sign-out.ts';
 
-/** Browsers and programs that have signed in. The person can name each device and sign it out. */
+/** Browsers and programs that have signed in. The person can name each device and remove it. */
 export function Devices() {
   const [naming, setNaming] = useState<Device | null>(null);
   const [removing, setRemoving] = useState<Device | null>(null);
@@ -41,7 +41,7 @@ export function Devices() {
       {list.isError && <Problem error={list.error} retry={() => void list.refetch()} />}
       {devices === undefined && !list.isError && <Skeleton height={72} radius={14} />}
       {devices?.length === 0 && (
-        <p className={styles.dim}>{t('No devices yet. A device appears here when you sign in on it.')}</p>
+        <p className={styles.dim}>{t('No devices yet. A device appears here when you log in on it.')}</p>
       )}
       {devices !== undefined && devices.length > 0 && (
         <ul className={styles.rows}>
@@ -72,10 +72,10 @@ export function Devices() {
                   size="compact-sm"
                   variant="subtle"
                   color="danger"
-                  aria-label={t('Sign {device} out', { device: deviceLabel(device) })}
+                  aria-label={t('Remove {device}', { device: deviceLabel(device) })}
                   onClick={() => setRemoving(device)}
                 >
-                  {t('Sign out')}
+                  {t('Remove')}
                 </Button>
               </div>
             </li>
@@ -85,8 +85,8 @@ export function Devices() {
       {naming !== null && <Rename device={naming} onClose={() => setNaming(null)} />}
       <ConfirmDialog
         opened={removing !== null}
-        title={t('Sign {device} out?', { device: removing === null ? '' : deviceLabel(removing) })}
-        action={t('Sign 1 device out')}
+        title={t('Remove {device}?', { device: removing === null ? '' : deviceLabel(removing) })}
+        action={t('Remove 1 device')}
         pending={remove.isPending}
         error={remove.error}
         onConfirm={() => removing !== null && remove.mutate(removing)}
@@ -94,8 +94,8 @@ export function Devices() {
       >
         <p>
           {removing?.current
-            ? t('That is the device you are using. You have to sign in again.')
-            : t('It has to sign in again.')}{' '}
+            ? t('That is the device you are using. You have to log in again.')
+            : t('It has to log in again.')}{' '}
           {removing !== null &&
             removing.active_session_id !== null &&
             t('The app that you started on it ends.')}

@@ -38,15 +38,15 @@ function open() {
 test('explains why the login ended if the server no longer accepts it, until a new login', async () => {
   saveLogin(answer);
   open();
-  expect(await screen.findByText(/^You were signed out: somebody ended the login/)).toBeDefined();
+  expect(await screen.findByText(/^You were logged out: somebody ended the login/)).toBeDefined();
   cleanup();
   open();
-  expect(screen.getByText(/^You were signed out/)).toBeDefined();
+  expect(screen.getByText(/^You were logged out/)).toBeDefined();
   saveLogin(answer);
   localStorage.clear();
   cleanup();
   open();
-  expect(screen.queryByText(/^You were signed out/)).toBeNull();
+  expect(screen.queryByText(/^You were logged out/)).toBeNull();
 });
 
 test('shows the usual greeting to a person who opens the page themselves', async () => {

@@ -71,7 +71,7 @@ export function LoginPage({ next }: { next: string | undefined }) {
     return (
       <AuthCard
         title={t('This part is for administrators')}
-        lead={t('You are signed in as {name}, who is no administrator here.', {
+        lead={t('You are logged in as {name}, who is no administrator here.', {
           name: readUser()?.username ?? t('a user'),
         })}
       >
@@ -92,7 +92,7 @@ export function LoginPage({ next }: { next: string | undefined }) {
         // If the server refuses the stored token only now, this page is rendered again.
         wasRefused()
           ? t(
-              'You were signed out: somebody ended the login of this browser, the password was changed, or the login has expired.',
+              'You were logged out: somebody ended the login of this browser, the password was changed, or the login has expired.',
             )
           : t('Your apps are one step away.')
       }

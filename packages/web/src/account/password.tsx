@@ -42,8 +42,8 @@ export function ChangePassword({ owner }: { owner: User | undefined }) {
       <div className={styles.line}>
         <p className={styles.dim} role="status">
           {change.isSuccess
-            ? t('Your password was changed. Every other device has to sign in again.')
-            : t('Changing it signs you out on every other device.')}
+            ? t('Your password was changed. Every other device has to log in again.')
+            : t('Changing it logs you out on every other device.')}
         </p>
         <Button disabled={owner === undefined} onClick={() => setOpen(true)}>
           {t('Change password')}

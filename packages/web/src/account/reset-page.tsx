@@ -50,7 +50,7 @@ export function ResetPage({ token: given }: { token: string }) {
   return (
     <AuthCard
       title={t('New password')}
-      lead={t('It replaces the old one, and every device has to sign in again.')}
+      lead={t('It replaces the old one, and every device has to log in again.')}
     >
       <form
         className={styles.form}

@@ -47,7 +47,7 @@ const BY_CODE: Readonly<Record<Exclude<ErrorCode, ToldByServer> | 'network', Tex
       'Check your connection. The page loads again automatically. If you were saving something, check whether it was saved.',
     ),
   ],
-  unauthorized: [msg('You are signed out'), msg('Sign in again to go on.')],
+  unauthorized: [msg('You are logged out'), msg('Log in again to go on.')],
   invalid_credentials: [msg('Email or password is wrong'), msg('Check both and try again.')],
   forbidden: [
     msg('You are not allowed to do this'),
@@ -63,7 +63,7 @@ const BY_CODE: Readonly<Record<Exclude<ErrorCode, ToldByServer> | 'network', Tex
   ],
   setup_already_complete: [
     msg('This instance was claimed already'),
-    msg('Sign in with the administrator account.'),
+    msg('Log in with the administrator account.'),
   ],
   not_found: [
     msg('It is not here any more'),
@@ -128,7 +128,7 @@ const BY_CODE: Readonly<Record<Exclude<ErrorCode, ToldByServer> | 'network', Tex
 
 const BY_STATUS: Readonly<Record<number, Texts>> = {
   400: [msg('That was not accepted'), msg('Nothing was changed. Check what you entered.')],
-  401: [msg('You are signed out'), msg('Sign in again to go on.')],
+  401: [msg('You are logged out'), msg('Log in again to go on.')],
   403: [
     msg('You are not allowed to do this'),
     msg('If you think that you need access, ask an administrator.'),

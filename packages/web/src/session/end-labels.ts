@@ -40,7 +40,7 @@ const BY_REASON: Readonly<Record<Exclude<(typeof END_REASONS)[number], WithoutTe
   agent_shutdown: { sentence: msg('The machine was shut down.'), calm: true },
   orphaned: { sentence: msg('The machine lost its connection to the server for too long.'), calm: false },
   account_disabled: { sentence: msg('Your account was disabled.'), calm: true },
-  device_revoked: { sentence: msg('This device was signed out.'), calm: true },
+  device_revoked: { sentence: msg('This device was removed from your account.'), calm: true },
   peer_gone: { sentence: msg('The connection to this browser was lost for too long.'), calm: false },
   start_timed_out: { sentence: msg('The app took too long to start.'), calm: false },
   host_lost: HOST_LOST,

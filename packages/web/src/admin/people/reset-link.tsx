@@ -47,7 +47,7 @@ export function ResetLink({ user }: { user: AdminUser }) {
       >
         <p>
           {t(
-            'The link works once, for a day, and replaces an earlier one. The present password works until the link is used; then every device of {name} has to sign in again. Running sessions continue.',
+            'The link works once, for a day, and replaces an earlier one. The present password works until the link is used; then every device of {name} has to log in again. Running sessions continue.',
             { name: user.username },
           )}
         </p>

@@ -182,7 +182,7 @@ function Rights({ user, own }: { user: AdminUser; own: boolean }) {
         />
       </div>
       <Switch
-        label={t('Enabled: may sign in')}
+        label={t('Enabled: may log in')}
         key={form.key('enabled')}
         {...form.getInputProps('enabled', { type: 'checkbox' })}
       />
@@ -222,7 +222,7 @@ export function DisableUser(props: {
       onConfirm={() => props.onConfirm(endSessions && count > 0)}
       onClose={props.onClose}
     >
-      <p>{t('They are signed out everywhere and cannot sign in until the account is enabled again.')}</p>
+      <p>{t('They are logged out everywhere and cannot log in until the account is enabled again.')}</p>
       {count > 0 && (
         <Checkbox
           label={

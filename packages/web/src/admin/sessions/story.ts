@@ -90,7 +90,7 @@ type EndReason = Exclude<(typeof END_REASONS)[number], FailureCode | 'failed'>;
 const ENDS: Readonly<Record<EndReason, Texts>> = {
   user_requested: [msg('It was ended by the person who used it, or by an administrator.'), ''],
   admin: [msg('An administrator ended it.'), ''],
-  device_revoked: [msg('The device from which it was launched was signed out.'), ''],
+  device_revoked: [msg('The device from which it was launched was removed.'), ''],
   account_disabled: [msg('Its account was disabled.'), ''],
   host_draining: [msg('It was ended so that its host could be drained.'), ''],
   console_disabled: [msg('The console of its host was switched off.'), ''],

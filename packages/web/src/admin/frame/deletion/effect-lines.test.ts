@@ -44,7 +44,7 @@ test('an account has devices, invites and apps of its own', () => {
     '1 session with its measurements',
     '1 app given to them alone',
     '5 favourites',
-    '2 devices that are signed out',
+    '2 devices that are logged out',
     '1 invite that they made',
   ]);
 });

@@ -28,7 +28,7 @@ export function effectLines(effect: DeletionEffect): string[] {
         : plural(entitlements, '{n} app given to them alone', '{n} apps given to them alone'),
     ],
     [favourites, plural(favourites, '{n} favourite', '{n} favourites')],
-    [devices, plural(devices, '{n} device that is signed out', '{n} devices that are signed out')],
+    [devices, plural(devices, '{n} device that is logged out', '{n} devices that are logged out')],
     [invites, plural(invites, '{n} invite that they made', '{n} invites that they made')],
     [
       homes,
