@@ -46,6 +46,8 @@ export const mantineTheme = () =>
     components: {
       Button: { defaultProps: { variant: 'default' } },
       ActionIcon: { defaultProps: { variant: 'subtle', size: 36 } },
+      // Neutral, because the accent is for the main action of a page.
+      Notification: { defaultProps: { color: 'var(--fl-control-line)' } },
       TextInput: field,
       PasswordInput: {
         defaultProps: { visibilityToggleButtonProps: { 'aria-label': t('Show password') } },

@@ -1,4 +1,3 @@
-import { Notifications } from '@mantine/notifications';
 import {
   type Icon,
   IconAppWindow,
@@ -30,6 +29,7 @@ import { PersonMenu } from '../../shell/person-menu.tsx';
 import shell from '../../shell/shell.module.css';
 import { adminOperationTable } from './admin-operation-table.ts';
 import { useClearedToasts } from './cleared-toasts.ts';
+import { Toasts } from './toasts.tsx';
 import '@mantine/core/styles/Paper.css';
 import '@mantine/core/styles/Notification.css';
 import '@mantine/core/styles/InlineInput.css';
@@ -159,7 +159,7 @@ export function AdminShell() {
           <PersonMenu up />
         </div>
       </header>
-      <Notifications position="bottom-right" limit={4} />
+      <Toasts />
       <main id="main" tabIndex={-1} className={styles.main}>
         <Outlet />
       </main>

@@ -13,6 +13,7 @@ import type { BarPlace, Edge } from '../bar/bar-place.ts';
 import { BAR_KEYS } from '../bar/use-bar.ts';
 import type { WindowFit } from '../fit/use-window-fit.ts';
 import { rememberVolume } from '../volume-choice.ts';
+import { Choice } from './choice.tsx';
 import styles from './dialogs.module.css';
 
 const EDGES: readonly [Edge, string][] = [
@@ -89,24 +90,21 @@ export default function MoreDialog(props: {
       </h3>
       <fieldset className={styles.edges} aria-labelledby={placeTitle}>
         {EDGES.map(([edge, label]) => (
-          <Button
+          <Choice
             key={edge}
-            aria-pressed={place.edge === edge}
-            {...(place.edge === edge ? { variant: 'filled' } : {})}
-            onClick={() => props.onPlace({ ...place, edge })}
-          >
-            {t(label)}
-          </Button>
+            label={label}
+            chosen={place.edge === edge}
+            onChoose={() => props.onPlace({ ...place, edge })}
+          />
         ))}
       </fieldset>
-      <Button
-        fullWidth
-        aria-pressed={place.handle}
-        {...(place.handle ? { variant: 'filled' } : {})}
-        onClick={() => props.onPlace({ ...place, handle: !place.handle })}
-      >
-        {t('A small handle instead')}
-      </Button>
+      <div className={styles.choices}>
+        <Choice
+          label={msg('A small handle instead')}
+          chosen={place.handle}
+          onChoose={() => props.onPlace({ ...place, handle: !place.handle })}
+        />
+      </div>
       <p className={styles.hint}>
         {t(
           'With a handle, the bar does not open when the pointer rests at the edge. {keys} or a long touch always opens it. Your account stores this choice.',

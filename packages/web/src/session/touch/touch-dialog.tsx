@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
-import { IconCheck } from '@tabler/icons-react';
 import { Dialog } from '../../components/dialog.tsx';
 import { msg, t } from '../../i18n/translate.ts';
+import { Choice } from '../dialogs/choice.tsx';
 import styles from '../dialogs/dialogs.module.css';
 import { PAD_LAYOUTS } from './pad-layouts.ts';
 import type { TouchChoice, TouchMode } from './touch-choice.ts';
@@ -78,17 +78,4 @@ function labelOf(mode: TouchMode, touchScreen: boolean): string {
     : t(
         'A finger touches the app. Two fingers scroll, or enlarge the picture if they move apart; a tap with two fingers is a right click.',
       );
-}
-
-function Choice(props: { label: string; chosen: boolean; disabled?: boolean; onChoose: () => void }) {
-  return (
-    <Button
-      aria-pressed={props.chosen}
-      disabled={props.disabled ?? false}
-      {...(props.chosen ? { leftSection: <IconCheck size={16} aria-hidden="true" /> } : {})}
-      onClick={props.onChoose}
-    >
-      {t(props.label)}
-    </Button>
-  );
 }
