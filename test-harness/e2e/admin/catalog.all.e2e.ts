@@ -372,7 +372,7 @@ describe('an administrator', () => {
       .first()
       .waitFor();
     await press('Stop session');
-    await press('Stop 1 session');
+    await press('Stop Watched');
     await fake.waitFor('session_stop');
   });
 });

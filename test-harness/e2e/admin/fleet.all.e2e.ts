@@ -85,7 +85,7 @@ describe('an administrator', () => {
     const elements = Number(/^\d+/.exec((await picture.getAttribute('aria-label')) ?? '')?.[0]);
     expect(elements).toBeGreaterThan(3);
     await press('Stop session');
-    await press('Stop 1 session');
+    await press('Stop Terminal of ada');
     await story
       .getByText('It was ended by the person who used it, or by an administrator.')
       .waitFor({ timeout: 20_000 });

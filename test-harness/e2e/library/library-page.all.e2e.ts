@@ -233,7 +233,7 @@ describe('the library, like a console’s', () => {
     const before = await endsAt();
     await open();
     await page.getByText(/^Ends in \d+ s unless you return$/).waitFor();
-    await page.getByRole('button', { name: 'Keep Diagnostics open' }).click();
+    await page.getByRole('button', { name: 'Keep Diagnostics open longer' }).click();
     await eventually('the end is later', PATIENCE_MS, async () => {
       const [one] = await live();
       return one?.idle_ends_at && Date.parse(one.idle_ends_at) > before + 2_000 ? true : null;

@@ -26,6 +26,7 @@ import { useOwnSessions } from '../launch/own-sessions.ts';
 import { usePreloadSession } from '../launch/player.ts';
 import { type LaunchedApp, useRepeatedLaunch } from '../launch/use-launch.ts';
 import { Backdrop } from './backdrop.tsx';
+import { describedAs } from './demo-texts.ts';
 import { type Filter, Filters, isShown } from './filters.tsx';
 import styles from './library.module.css';
 import { keepPlace, readPlace } from './place.ts';
@@ -172,7 +173,7 @@ export function LibraryPage() {
       <div className={styles.headline}>
         <div className={styles.spotlight} key={placeUnknown ? 'unknown' : 'known'}>
           <h1 className={placeUnknown ? 'visually-hidden' : undefined}>{spotlight?.name ?? t('Library')}</h1>
-          <p>{placeUnknown ? '' : (spotlight?.description ?? '')}</p>
+          <p>{placeUnknown ? '' : describedAs(spotlight?.description ?? '')}</p>
         </div>
         {many && !isPending && (
           <Filters

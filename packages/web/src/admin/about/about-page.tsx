@@ -65,7 +65,7 @@ export function AboutPage() {
         title={`Footlight ${VERSION}`}
         lead={rich('The control plane and these pages have this version. Programs use its {api}.', {
           api: (
-            <a key="api" href="/docs">
+            <a key="api" href="/docs" hrefLang="en">
               {t('HTTP API')}
             </a>
           ),

@@ -125,7 +125,7 @@ export function BackupsPage() {
           <Section title={t('What else to save')}>
             <p>
               {rich(
-                'No backup contains a key. Save the variables of the service with {key}, the certificate and the pictures of apps, but not in the folder of the backups: a thief of the key and a backup could read the secrets. docs/backup.md lists the files.',
+                'No backup contains a key. Save the variables of the service with {key}, the certificate and the pictures of apps, but not in the folder of the backups. Anyone who has both the key and a backup can read the secrets. docs/backup.md lists the files.',
                 { key: <code key="key">SERVICE_SECRET_KEY</code> },
               )}
             </p>

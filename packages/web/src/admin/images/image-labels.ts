@@ -2,6 +2,9 @@ import type { CatalogImage } from '@footlight/protocol/rest';
 import type { Tone } from '../../components/state-chip.tsx';
 import { msg, plural, t } from '../../i18n/translate.ts';
 
+/** What the server says without a chosen catalog (control-plane/src/images/registry/catalog-source.ts). */
+export const SYNC_SENTENCES = [msg('No catalog is configured: SERVICE_IMAGE_CATALOG_REPO is not set.')];
+
 type OnHost = CatalogImage['hosts'][number];
 
 /** Counts of an image's states on the hosts. */

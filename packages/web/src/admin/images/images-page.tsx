@@ -5,6 +5,7 @@ import { IconPackage, IconSearch } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { call } from '../../api/client.ts';
+import { saidByServer } from '../../api/server-sentences.ts';
 import { bytesLabel } from '../../components/bytes-labels.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
@@ -20,7 +21,7 @@ import { type Column, ListTable } from '../frame/lists/list-table.tsx';
 import { SearchField } from '../frame/lists/paged-list.tsx';
 import { PageHead } from '../frame/page-head.tsx';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
-import { imageState, presenceLabel, presenceOf } from './image-labels.ts';
+import { imageState, presenceLabel, presenceOf, SYNC_SENTENCES } from './image-labels.ts';
 import { useImages } from './use-images.ts';
 
 const COLUMNS: readonly Column<CatalogImage>[] = [
@@ -129,13 +130,13 @@ export function ImagesPage(props: { search: ImagesSearch; onSearch: (search: Ima
           {catalog.fetched_at === null
             ? t('The catalog could not be fetched.')
             : t('The catalog could not be fetched; the list shows the previous one.')}{' '}
-          {catalog.sync_error}
+          {saidByServer(catalog.sync_error, SYNC_SENTENCES)}
         </p>
       )}
       {isNew ? (
         <EmptyState icon={IconPackage} title={t('No images yet')} action={fetchNow}>
           {t(
-            "An image contains an app with all it needs, for the container engine of the hosts. The catalog is a file in the repository that the server's variable SERVICE_IMAGE_CATALOG_REPO names.",
+            "An image contains an app with all it needs, for the container engine of the hosts. The catalog is a file in the repository that the server's variable SERVICE_IMAGE_CATALOG_REPO names. Set it and start the server again before you fetch the catalog.",
           )}
         </EmptyState>
       ) : (

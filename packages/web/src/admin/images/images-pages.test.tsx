@@ -1,11 +1,13 @@
 // @vitest-environment happy-dom
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { cleanup, fireEvent, screen, waitFor, within } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { adminSession, preset } from '../../../test/fixtures.ts';
 import { type Answers, type Asked, answerBy, refusal, showPage } from '../../../test/show-page.tsx';
 import { image, imageCatalog, onHost } from '../../../test/upkeep-fixtures.ts';
 import { bytesLabel } from '../../components/bytes-labels.ts';
-import { imageState, presenceLabel } from './image-labels.ts';
+import { imageState, presenceLabel, SYNC_SENTENCES } from './image-labels.ts';
 import { ImagePage } from './image-page.tsx';
 import { ImagesPage } from './images-page.tsx';
 
@@ -86,6 +88,14 @@ describe('the list of images', () => {
     await press('Fetch the catalog');
     await screen.findByText(/could not be fetched.*The server answered 503\./);
     expect(screen.getByText('Retro games')).toBeDefined();
+  });
+
+  test('knows the sentence of the server about a missing repository', () => {
+    const file = path.resolve(
+      import.meta.dirname,
+      '../../../../../control-plane/src/images/registry/catalog-source.ts',
+    );
+    for (const sentence of SYNC_SENTENCES) expect(readFileSync(file, 'utf8')).toContain(sentence);
   });
 });
 

@@ -1,6 +1,6 @@
 import type { Job } from '@footlight/protocol/rest';
 import { Button } from '@mantine/core';
-import { IconSearch } from '@tabler/icons-react';
+import { IconCircleCheck, IconClock, IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { call } from '../../api/client.ts';
@@ -111,6 +111,24 @@ const FILTERS = [
   { value: 'off', label: msg('Switched off') },
 ] as const;
 type Filter = (typeof FILTERS)[number]['value'];
+/** What a filter shows if it matches no job and there is no search text. */
+const NONE: Partial<Record<Filter, { icon: typeof IconSearch; title: string; text: string }>> = {
+  failing: {
+    icon: IconCircleCheck,
+    title: msg('No job fails'),
+    text: msg('The last run of every job went well.'),
+  },
+  running: {
+    icon: IconClock,
+    title: msg('No job is running now'),
+    text: msg('A job appears here while it runs.'),
+  },
+  off: {
+    icon: IconCircleCheck,
+    title: msg('No job is switched off'),
+    text: msg('Every job is switched on.'),
+  },
+};
 
 export type JobsSearch = ListSearch<'q' | 'state' | 'sort'>;
 
@@ -135,7 +153,7 @@ export function JobsPage(props: { search: JobsSearch; onSearch: (search: JobsSea
   const jobs = query.data?.items;
   const state = FILTERS.find((filter) => filter.value === search.state)?.value ?? 'all';
   // With a search text, an empty list does not mean that no job fails.
-  const isAllWell = state === 'failing' && (search.q ?? '') === '';
+  const none = (search.q ?? '') === '' ? NONE[state] : undefined;
   const text = (search.q ?? '').toLowerCase();
   const rows = jobs
     ?.map((job): Row => ({ job, standing: standingOf(job) }))
@@ -162,10 +180,8 @@ export function JobsPage(props: { search: JobsSearch; onSearch: (search: JobsSea
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {run.isError && <Problem error={run.error} />}
       {managed?.length === 0 ? (
-        <EmptyState icon={IconSearch} title={isAllWell ? t('No job fails') : t('No such job')}>
-          {isAllWell
-            ? t('The last run of every job went well.')
-            : t('No job matches the filter and the search text.')}
+        <EmptyState icon={none?.icon ?? IconSearch} title={t(none?.title ?? msg('No such job'))}>
+          {t(none?.text ?? msg('No job matches the filter and the search text.'))}
         </EmptyState>
       ) : (
         <ListTable

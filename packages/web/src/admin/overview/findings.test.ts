@@ -14,9 +14,11 @@ describe('findings', () => {
     expect(findingsHeadline(findings)).toBe('2 things to fix');
   });
 
-  test('report that no slot is left, and that no action is needed', () => {
+  test('report that no slot is left, which the headline counts as a note', () => {
     expect(findingsOf([], true).map((finding) => finding.key)).toEqual(['fleet:full']);
-    expect(findingsHeadline(findingsOf([], true))).toBe('All is well');
+    expect(findingsHeadline(findingsOf([], true))).toBe('All is well, 1 note');
+    expect(findingsHeadline(findingsOf(hosts, true))).toBe('2 things to fix, 1 note');
+    expect(findingsHeadline([])).toBe('All is well');
   });
 
   test('show a check that does not prevent sessions as a warning, after the faults', () => {

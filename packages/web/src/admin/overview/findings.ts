@@ -87,8 +87,10 @@ const ORDER = { danger: 0, warning: 1, info: 2 };
 export const worstFirst = (findings: readonly Finding[]): Finding[] =>
   [...findings].sort((a, b) => ORDER[a.tone] - ORDER[b.tone]);
 
-/** The findings summarized as a headline. */
+/** The findings summarized as a headline, which counts the findings that need no repair separately. */
 export function findingsHeadline(findings: readonly Finding[]): string {
-  const count = findings.filter((finding) => finding.tone !== 'info').length;
-  return count === 0 ? t('All is well') : plural(count, '{n} thing to fix', '{n} things to fix');
+  const notes = findings.filter((finding) => finding.tone === 'info').length;
+  const faults = findings.length - notes;
+  const headline = faults === 0 ? t('All is well') : plural(faults, '{n} thing to fix', '{n} things to fix');
+  return notes === 0 ? headline : `${headline}, ${plural(notes, '{n} note', '{n} notes')}`;
 }

@@ -102,8 +102,8 @@ export function OverviewPage() {
             ? t('Asking the hosts')
             : `${plural(count, '{n} host', '{n} hosts')}, ${plural(
                 slots.total,
-                '{taken} of {n} slot of online hosts taken',
-                '{taken} of {n} slots of online hosts taken',
+                '{taken} of {n} slot in use',
+                '{taken} of {n} slots in use',
                 { taken: slots.used },
               )}`
         }

@@ -8,7 +8,7 @@ import styles from '../frame/admin-pages.module.css';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { ChainEditor } from './chain-editor.tsx';
 import { type LaunchProfileForm, launchProfileRules } from './launch-profile-model.ts';
-import { VISIBILITIES } from './profile-labels.ts';
+import { VISIBILITIES, VISIBILITY_NOTE } from './profile-labels.ts';
 
 /**
  * The fields of a launch profile, for a new and for an existing one.
@@ -46,6 +46,7 @@ export function LaunchProfileFields(props: {
       <div className={styles.pair}>
         <NativeSelect
           label={t('Who it is for')}
+          description={t(VISIBILITY_NOTE)}
           data={VISIBILITIES.map((option) => ({ ...option, label: t(option.label) }))}
           {...form.getInputProps('visibility')}
         />

@@ -14,6 +14,10 @@ export const VISIBILITIES = [
   { value: 'debug', label: msg('Administrators: debug') },
   { value: 'internal', label: msg('Administrators: internal') },
 ];
+/** Explains the choices of VISIBILITIES. */
+export const VISIBILITY_NOTE = msg(
+  'People do not see the two for administrators: debug is for finding faults, internal for tests.',
+);
 export const VISIBILITY_LABELS = { user: msg('People'), debug: msg('Debug'), internal: msg('Internal') };
 
 /** A readable bitrate. @param kbps kbit/s */

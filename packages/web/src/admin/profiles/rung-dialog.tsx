@@ -14,7 +14,7 @@ import { changesOf } from '../frame/changes.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { ChainWarnings } from './chain-warnings.tsx';
-import { isFault, VISIBILITIES } from './profile-labels.ts';
+import { isFault, VISIBILITIES, VISIBILITY_NOTE } from './profile-labels.ts';
 import { DISCLOSED_FIELDS, NEW_RUNG, type RungForm, rungOf, rungRules } from './rung-model.ts';
 
 const CODECS = [
@@ -185,7 +185,7 @@ function RungFields({ rung, onDone }: { rung: StreamProfile | null; onDone: () =
         </div>
         <NativeSelect
           label={t('Who it is for')}
-          description={t('Launch profiles may list any rung.')}
+          description={`${t('Launch profiles may list any rung.')} ${t(VISIBILITY_NOTE)}`}
           data={VISIBILITIES.map((option) => ({ ...option, label: t(option.label) }))}
           {...field('visibility')}
         />

@@ -155,12 +155,13 @@ describe('the story', () => {
     },
   );
 
-  test('of a running session keeps counting, and offers to stop it with its number', async () => {
+  test('of a running session keeps counting, and offers to stop it by its app', async () => {
     subject = { ...subject, state: 'running', ended_at: null };
     answers[`DELETE /v1/sessions/${subject.id}`] = () => Response.json({ session: subject }, { status: 202 });
     open();
+    await screen.findByRole('heading', { level: 1, name: app(0).name });
     fireEvent.click(await screen.findByRole('button', { name: 'Stop session' }));
-    fireEvent.click(await screen.findByRole('button', { name: 'Stop 1 session' }));
+    fireEvent.click(await screen.findByRole('button', { name: `Stop ${app(0).name}` }));
     await waitFor(() => expect(asked.some(({ what }) => what.startsWith('DELETE'))).toBe(true));
   });
 });

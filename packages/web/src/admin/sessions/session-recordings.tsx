@@ -69,7 +69,7 @@ export function SessionRecordings({ session }: { session: Session }) {
         </Button>
         <span className={pages.dim}>
           {t(
-            'The host stores a recording for a day. A failure, a note or a bad verdict saves one automatically.',
+            'The host stores a recording for a day. It saves one automatically when the session fails, when an administrator writes a note, or when the picture was bad.',
           )}
         </span>
       </div>

@@ -33,7 +33,7 @@ export function StopSession({ session, onClose }: { session: Stoppable | null; o
     <ConfirmDialog
       opened={session !== null}
       title={t('Stop {app} of {user}?', { app: session?.app ?? '', user: session?.user ?? '' })}
-      action={t('Stop 1 session')}
+      action={t('Stop {app}', { app: session?.app ?? '' })}
       pending={stop.isPending}
       error={stop.error}
       onConfirm={() => session !== null && stop.mutate(session)}

@@ -130,7 +130,7 @@ function Form({ settings }: { settings: InstanceSettings }) {
         <Switch
           label={t('Record the last minute of new sessions')}
           description={t(
-            'Hosts keep the last 60 seconds of picture and sound in memory. Administrators can save them for a day, and a failure, a note or a bad verdict saves them automatically. People see a mark as long as their session is recorded.',
+            'Hosts keep the last 60 seconds of picture and sound in memory. Administrators can save them for a day, and hosts save them automatically when a session fails, when an administrator writes a note, or when the picture was bad. People see a mark as long as their session is recorded.',
           )}
           key={form.key('flight_recorder_enabled')}
           {...form.getInputProps('flight_recorder_enabled', { type: 'checkbox' })}

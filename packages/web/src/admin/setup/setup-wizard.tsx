@@ -38,11 +38,12 @@ export function SetupWizard() {
       localStorage.removeItem(STORAGE_KEY);
     },
   });
+  const isComplete = status.data?.setup_completed === true;
   const at = STEPS.findIndex((each) => each.key === step);
   const go = (to: StepKey) => {
     localStorage.setItem(STORAGE_KEY, to);
     setStep(to);
-    if (to === 'done' && status.data?.setup_completed !== true) complete.mutate();
+    if (to === 'done' && !isComplete) complete.mutate();
   };
   const next = STEPS[at + 1]?.key;
   const former = STEPS[at - 1]?.key;
@@ -89,14 +90,17 @@ export function SetupWizard() {
         lead={t('You can leave and come back at any step; nothing here is lost.')}
       />
       <ol className={styles.progress}>
-        {STEPS.map((each, index) => (
-          <li key={each.key} data-done={index < at} aria-current={index === at ? 'step' : undefined}>
-            <span className={styles.progressMark} aria-hidden="true">
-              {index < at ? <IconCheck size={14} /> : index + 1}
-            </span>
-            {t(each.label)}
-          </li>
-        ))}
+        {STEPS.map((each, index) => {
+          const isDone = index < at || (each.key === 'done' && isComplete);
+          return (
+            <li key={each.key} data-done={isDone} aria-current={index === at ? 'step' : undefined}>
+              <span className={styles.progressMark} aria-hidden="true">
+                {isDone ? <IconCheck size={14} /> : index + 1}
+              </span>
+              {t(each.label)}
+            </li>
+          );
+        })}
       </ol>
       {steps[step]}
       <div className={styles.wizardActions}>
@@ -110,7 +114,9 @@ export function SetupWizard() {
             {t('Open your library')}
           </Button>
         )}
-        {former !== undefined && <Button onClick={() => go(former)}>{t('Back')}</Button>}
+        {former !== undefined && !(step === 'done' && isComplete) && (
+          <Button onClick={() => go(former)}>{t('Back')}</Button>
+        )}
         {step !== 'done' && (
           <Button variant="subtle" renderRoot={(props) => <Link to="/admin" {...props} />}>
             {t('Leave for now')}

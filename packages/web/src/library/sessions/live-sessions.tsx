@@ -68,11 +68,12 @@ function LiveCard(props: { session: Session; apps: readonly AppListItem[]; first
         </p>
         {/* Has its space before the host counts down. */}
         <p className={styles.liveIdle}>
-          {session.idle_ends_at &&
-            !stopping &&
-            rich('Ends in {time} unless you return', {
-              time: <TimeLeft key="time" until={Date.parse(session.idle_ends_at)} />,
-            })}
+          {!stopping &&
+            (session.idle_ends_at
+              ? rich('Ends in {time} unless you return', {
+                  time: <TimeLeft key="time" until={Date.parse(session.idle_ends_at)} />,
+                })
+              : keep.isSuccess && <span role="status">{t('Stays open. The countdown starts again.')}</span>)}
         </p>
         {keep.isError && <Problem error={keep.error} />}
         <div className={styles.liveActions}>
@@ -92,10 +93,10 @@ function LiveCard(props: { session: Session; apps: readonly AppListItem[]; first
             <Button
               size="xs"
               loading={keep.isPending}
-              aria-label={t('Keep {app} open', { app: app.name })}
+              aria-label={t('Keep {app} open longer', { app: app.name })}
               onClick={() => keep.mutate()}
             >
-              {t('Keep it open')}
+              {t('Keep it open longer')}
             </Button>
           )}
           <Button

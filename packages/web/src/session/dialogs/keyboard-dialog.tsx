@@ -14,7 +14,7 @@ const COMBINATIONS = [
   { label: msg('Backspace'), codes: ['Backspace'] },
   { label: msg('Tab'), codes: ['Tab'] },
   { label: msg('Escape'), codes: ['Escape'] },
-  { label: msg('Meta'), codes: ['MetaLeft'] },
+  { label: msg('Windows / Meta'), codes: ['MetaLeft'] },
 ];
 /** Value of the choice that uses the layout that the browser reports. */
 const DETECTED = '';

@@ -21,7 +21,7 @@ test('the newest values are text, each with its total', () => {
     gpu: '10 %',
     memory: '2.0 GB of 7.8 GB',
     network: '↑ 24 ↓ 0.3 Mbit/s',
-    sessions: '2 on 4 slots',
+    sessions: '2 sessions, 4 slots',
   });
 });
 
@@ -38,7 +38,7 @@ test('values that are not measured are not drawn', () => {
     gpu: null,
     memory: null,
     network: null,
-    sessions: '2 on 4 slots',
+    sessions: '2 sessions, 4 slots',
   });
   expect(loadCharts([nothing], 8_000, 4).find(({ key }) => key === 'gpu')?.lines).toEqual([]);
 });

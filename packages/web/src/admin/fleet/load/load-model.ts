@@ -137,7 +137,9 @@ export function loadCharts(samples: Samples, memMb: number | null, slots: number
       key: 'sessions',
       label: t('Sessions'),
       now: told(newestOf(sessions), (count) =>
-        slots === 0 ? `${count}` : plural(slots, '{count} on {n} slot', '{count} on {n} slots', { count }),
+        slots === 0
+          ? `${count}`
+          : `${plural(count, '{n} session', '{n} sessions')}, ${plural(slots, '{n} slot', '{n} slots')}`,
       ),
       lines: [sessions],
       top: Math.max(slots, 1),
