@@ -44,6 +44,7 @@ import type { Platform } from './platform/platform.ts';
 import { PeriodicWriter } from './platform/queues/periodic-writer.ts';
 import { WriteBatch } from './platform/queues/write-batch.ts';
 import { loadCertificate } from './platform/tls.ts';
+import { ReloadedCertificate } from './platform/tls-reload.ts';
 import { createProfiles, registerProfilesRoutes } from './profiles/index.ts';
 import { createRecordings, registerRecordingsRoutes } from './recordings/index.ts';
 import { registerReference } from './reference/index.ts';
@@ -95,6 +96,8 @@ export interface ControlPlane {
   readonly jobs: JobsService;
   /** @throws with a sentence when an address cannot be bound */
   listen(): Promise<ListeningAddresses>;
+  /** Reads the operator's certificate again. Does nothing if there is none. Never rejects. */
+  reloadCertificate(): Promise<void>;
   /** Injects a request without the network. */
   readonly inject: Server['fastify']['inject'];
   /**
@@ -127,7 +130,12 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
   };
 
   try {
-    const certificate = config.tls ? await loadCertificate(config.tls, { clock, random, logger }) : null;
+    const firstCertificate = config.tls ? await loadCertificate(config.tls, { clock, random, logger }) : null;
+    const reloaded =
+      firstCertificate && config.tls?.provided
+        ? new ReloadedCertificate(firstCertificate, config.tls.provided, { clock, logger })
+        : null;
+    const certificate = () => reloaded?.current ?? firstCertificate;
     const metrics = config.metrics === null ? null : await createMetrics();
     const meters = metrics?.meters ?? NO_METERS;
     const backupFolder = createBackupFolder({
@@ -172,12 +180,14 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       logger,
       clock: systemClock,
       random,
-      certificate,
+      certificate: firstCertificate,
       writable: () => !database.full,
       ...(metrics && { meters }),
       ...(overrides.listenerLimits && { limits: overrides.listenerLimits }),
     });
     opened.push(() => server.close());
+    reloaded?.start((pair) => server.listeners.setCertificate(pair));
+    opened.push(() => reloaded?.close());
 
     const backups = createBackups(platform, { folder: backupFolder, jobAdmin: jobs.admin });
     const settings = createSettings(platform);
@@ -192,7 +202,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       listEntitlementsOfUser: catalog.entitlements.listOfUser,
       // `sessions` is assigned later in this function.
       stopSessions: (ids, reason) => sessions.stopAll(ids, reason),
-      certificate: () => certificate,
+      certificate,
       ...(overrides.accountLimits && { limits: overrides.accountLimits }),
     };
     const accounts = createAccounts(platform, accountsDeps);
@@ -310,6 +320,9 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
         leader.start();
         logger.info(addresses, 'service.listening');
         return addresses;
+      },
+      async reloadCertificate() {
+        await reloaded?.reload();
       },
       async drain() {
         health.drain();

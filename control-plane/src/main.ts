@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty';
 import {
   connectServiceManager,
   createLogger,
@@ -35,7 +36,15 @@ async function main(): Promise<void> {
     // Log an error or time-out that interrupts the stop.
     error: (what: unknown) => logger.fatal({ error: errorText(what) }, 'service.stop_failed'),
   };
-  closeWithGrace({ delay: config.drainMs + GRACE_MS, logger: stopLogger }, async ({ err, signal }) => {
+  // On a terminal, SIGHUP means that the terminal was closed, and stops the process. A service gets it from an operator.
+  const reloadsOnHangup = !isatty(0);
+  if (reloadsOnHangup) process.on('SIGHUP', () => void service.reloadCertificate());
+  const stopOptions = {
+    delay: config.drainMs + GRACE_MS,
+    logger: stopLogger,
+    ...(reloadsOnHangup && { skip: ['SIGHUP' as const] }),
+  };
+  closeWithGrace(stopOptions, async ({ err, signal }) => {
     if (err) logger.fatal({ err }, 'service.failed');
     else logger.info({ signal, drain_ms: config.drainMs }, 'service.stopping');
     notify('STOPPING=1', `EXTEND_TIMEOUT_USEC=${(config.drainMs + GRACE_MS) * 1_000}`);

@@ -28,8 +28,8 @@ export interface FleetDeps {
   credentialLimits?: CredentialLimitOptions;
   /** Maximum hosts that wait for their registration at the same time; tests lower it. */
   maxHandshakes?: number;
-  /** This service's certificate; missing or null: the service offers no TLS. */
-  certificate?: PinnedCertificate | null;
+  /** This service's certificate at the moment; null: the service offers no TLS. */
+  certificate(): PinnedCertificate | null;
   /** Folder of the install files; the folder need not exist. */
   installDir?: string;
 }
@@ -91,7 +91,7 @@ export function createFleet(platform: Platform, deps: FleetDeps): FleetService {
     hosts: new HostAdmin(platform, agents, links),
     settings: new SettingsAdmin(platform, agents, links),
     console: new ConsoleAdmin(platform),
-    tokens: new TokenAdmin(platform, deps.certificate ?? null),
+    tokens: new TokenAdmin(platform, deps.certificate),
     installFile: (name, withContent) =>
       openInstallFile(deps.installDir ?? AGENT_INSTALL_FILES, name, withContent, deps.socketClock),
     archiveLimiter: createWindowLimiter(ARCHIVE_LIMIT, platform.clock),

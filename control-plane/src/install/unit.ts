@@ -28,7 +28,9 @@ export function controlUnit({ lowPort, ...paths }: ControlUnit): string {
     dependencies: `After=network-online.target postgresql.service
 Wants=network-online.target
 `,
-    service: `RestartSec=1
+    service: `# Reads the certificate again.
+ExecReload=kill -HUP $MAINPID
+RestartSec=1
 # Migrations of a large database run at the start.
 TimeoutStartSec=600
 TimeoutStopSec=15

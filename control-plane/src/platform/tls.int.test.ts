@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { webcrypto, X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,8 @@ import { createLogger, DAY_MS, systemClock, systemRandom } from '@footlight/plat
 import { TEST_EPOCH_MS } from '@footlight/platform/testing';
 import * as x509 from '@peculiar/x509';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Certificate, certificateNames, loadCertificate } from './tls.ts';
+import { makeOperatorPair } from '../testing/operator-pair.ts';
+import { type Certificate, certificateNames, loadCertificate, type PairPaths } from './tls.ts';
 
 const NOW_MS = TEST_EPOCH_MS;
 
@@ -21,7 +22,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const load = (
   extra: string[] = [],
-  provided: { certFile: string; keyFile: string } | null = null,
+  provided: PairPaths | null = null,
   nowMs = NOW_MS,
 ): Promise<Certificate> =>
   loadCertificate(
@@ -33,28 +34,13 @@ const load = (
     },
   );
 
-/** A key pair like an operator's own, valid from now for a day. */
-async function operatorPair(
-  name: string,
-  extensions: x509.Extension[] = [],
-): Promise<{ certFile: string; keyFile: string }> {
-  const keys = await webcrypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, [
-    'sign',
-    'verify',
-  ]);
-  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    name: `CN=${name}`,
-    notBefore: new Date(NOW_MS - 60_000),
-    notAfter: new Date(NOW_MS + DAY_MS),
-    signingAlgorithm: { name: 'ECDSA', hash: 'SHA-256' },
-    keys,
-    extensions,
-  });
-  const key = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64');
-  const pair = { certFile: join(folder, `${name}.pem`), keyFile: join(folder, `${name}.key`) };
-  writeFileSync(pair.certFile, `${certificate.toString('pem')}\n`);
-  writeFileSync(pair.keyFile, `-----BEGIN PRIVATE KEY-----\n${key}\n-----END PRIVATE KEY-----\n`);
-  return pair;
+/** Files of an operator's own pair. */
+async function operatorPair(name: string, extensions: x509.Extension[] = []): Promise<PairPaths> {
+  const { cert, key } = await makeOperatorPair(name, { extensions });
+  const paths = { certFile: join(folder, `${name}.pem`), keyFile: join(folder, `${name}.key`) };
+  writeFileSync(paths.certFile, cert);
+  writeFileSync(paths.keyFile, key);
+  return paths;
 }
 
 describe('the generated certificate', () => {

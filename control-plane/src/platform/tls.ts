@@ -1,5 +1,6 @@
-import { createPrivateKey, webcrypto, X509Certificate } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { constants, createPrivateKey, webcrypto, X509Certificate } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +14,12 @@ const LIFETIME_DAYS = 3650;
 /** id-kp-serverAuth (RFC 5280, section 4.2.1.12). */
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
 
+/** Options of every secure context of the TLS listener. */
+export const SECURE_CONTEXT = {
+  minVersion: 'TLSv1.2',
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+} as const;
+
 /** The certificate of the TLS listener, used for every server name. */
 export interface Certificate {
   source: 'self_signed' | 'provided';
@@ -23,6 +30,12 @@ export interface Certificate {
   chain: readonly Buffer[];
   /** SHA-256 of the leaf's DER: upper-case hex pairs with colons. */
   fingerprint: string;
+}
+
+/** Paths of PEM files. */
+export interface PairPaths {
+  certFile: string;
+  keyFile: string;
 }
 
 interface Dependencies {
@@ -43,9 +56,8 @@ export async function loadCertificate(
   const paths = tls.provided ?? { certFile: join(tls.dir, 'cert.pem'), keyFile: join(tls.dir, 'key.pem') };
   const generate = tls.provided === null && !(existsSync(paths.certFile) && existsSync(paths.keyFile));
   if (generate) await generatePair(paths, tls, deps);
-  const pair = readPair(paths, tls.provided === null ? 'self_signed' : 'provided');
-  const leaf = new X509Certificate(pair.cert);
-  warnAbout(leaf, paths.certFile, deps);
+  const pair = await readPair(paths, tls.provided === null ? 'self_signed' : 'provided');
+  warnAbout(pair, paths.certFile, deps);
   deps.logger.info(
     {
       mode: tls.provided === null ? 'self-signed' : 'provided',
@@ -79,7 +91,7 @@ export function certificateNames(extra: readonly string[]): { dns: string[]; ip:
 }
 
 async function generatePair(
-  paths: { certFile: string; keyFile: string },
+  paths: PairPaths,
   tls: NonNullable<Config['tls']>,
   { clock, random }: Dependencies,
 ): Promise<void> {
@@ -123,9 +135,10 @@ async function generatePair(
   await writeWhole(paths.certFile, `${certificate.toString('pem')}\n`, 0o644);
 }
 
-function readPair(paths: { certFile: string; keyFile: string }, source: Certificate['source']): Certificate {
-  const cert = readFileSync(paths.certFile, 'utf8');
-  const key = readFileSync(paths.keyFile, 'utf8');
+/** @throws with a sentence when a file cannot be read, or the pair is unusable */
+export async function readPair(paths: PairPaths, source: Certificate['source']): Promise<Certificate> {
+  const cert = await readFile(paths.certFile, 'utf8');
+  const key = await readFile(paths.keyFile, 'utf8');
   const blocks = cert.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   const chain = blocks.map((block) =>
     parse(() => new X509Certificate(block), paths.certFile, 'is not a certificate'),
@@ -146,7 +159,7 @@ function readPair(paths: { certFile: string; keyFile: string }, source: Certific
   if (usages && !usages.includes(SERVER_AUTH)) {
     throw new Error(`${paths.certFile} is not meant for servers (its extended key usage lacks serverAuth)`);
   }
-  parse(() => createSecureContext({ cert, key, minVersion: 'TLSv1.2' }), paths.certFile, 'cannot be served');
+  parse(() => createSecureContext({ cert, key, ...SECURE_CONTEXT }), paths.certFile, 'cannot be served');
   return { source, cert, key, chain: chain.map(({ raw }) => raw), fingerprint: leaf.fingerprint256 };
 }
 
@@ -158,9 +171,22 @@ function parse<T>(read: () => T, file: string, why: string): T {
   }
 }
 
-function warnAbout(leaf: X509Certificate, path: string, { clock, logger }: Dependencies): void {
-  const now = clock.nowMs();
-  if (Date.parse(leaf.validFrom) > now) logger.warn({ path, from: leaf.validFrom }, 'tls.not_yet_valid');
-  if (Date.parse(leaf.validTo) < now) logger.warn({ path, until: leaf.validTo }, 'tls.expired');
+/** Whether the leaf is expired or not yet valid. */
+export function validityOf({ chain }: Certificate, nowMs: number): 'valid' | 'expired' | 'not_yet_valid' {
+  const leaf = new X509Certificate(chain[0]!);
+  if (Date.parse(leaf.validFrom) > nowMs) return 'not_yet_valid';
+  return Date.parse(leaf.validTo) < nowMs ? 'expired' : 'valid';
+}
+
+/** Logs properties for which browsers show a warning. */
+export function warnAbout(
+  pair: Certificate,
+  path: string,
+  { clock, logger }: Pick<Dependencies, 'clock' | 'logger'>,
+): void {
+  const leaf = new X509Certificate(pair.chain[0]!);
+  const validity = validityOf(pair, clock.nowMs());
+  if (validity === 'not_yet_valid') logger.warn({ path, from: leaf.validFrom }, 'tls.not_yet_valid');
+  if (validity === 'expired') logger.warn({ path, until: leaf.validTo }, 'tls.expired');
   if (!leaf.subjectAltName) logger.warn({ path }, 'tls.nameless');
 }

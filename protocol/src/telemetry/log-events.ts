@@ -220,6 +220,7 @@ export const LOG_EVENTS = [
   'tls.expired',
   'tls.nameless',
   'tls.not_yet_valid',
+  'tls.refused',
   'traces.not_sent',
   'warm_up.failed',
   'worker.malformed_message',

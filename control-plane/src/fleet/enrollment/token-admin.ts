@@ -36,10 +36,10 @@ export interface MintedFrom {
 /** Manages enrollment tokens. */
 export class TokenAdmin {
   readonly #platform: Platform;
-  readonly #certificate: PinnedCertificate | null;
+  readonly #certificate: () => PinnedCertificate | null;
 
-  /** @param certificate this service's certificate; null: the service offers no TLS */
-  constructor(platform: Platform, certificate: PinnedCertificate | null) {
+  /** @param certificate this service's certificate at the moment; null: the service offers no TLS */
+  constructor(platform: Platform, certificate: () => PinnedCertificate | null) {
     this.#platform = platform;
     this.#certificate = certificate;
   }
@@ -74,7 +74,7 @@ export class TokenAdmin {
       id,
       node_name: nodeName,
     });
-    const pin = from.ownTls ? this.#certificate : null;
+    const pin = from.ownTls ? this.#certificate() : null;
     const command = installCommand({ address, token, nodeName, pin });
     return { id, token, expires_at: instant(expiresAt), command };
   }

@@ -16,7 +16,12 @@ import { ApiError, badNodeCredential, invalid, noSuch } from '../errors.ts';
 import { LOG_LINES_PER_MINUTE } from '../limits.ts';
 import type { Meters } from '../meters.ts';
 import { AdmittedRequest } from './admitted-request.ts';
-import { createListeners, type ListenerLimits, type Listeners } from './connection/listeners.ts';
+import {
+  type CertificatePem,
+  createListeners,
+  type ListenerLimits,
+  type Listeners,
+} from './connection/listeners.ts';
 import { limitPayload, SizedWebSocket } from './connection/sized-socket.ts';
 import { passUpload, readBody, readUpload } from './message/body.ts';
 import { BodyMemory } from './message/body-memory.ts';
@@ -110,8 +115,8 @@ export interface ServerOptions {
   /** The machine's real clock, because the sockets are real. */
   clock: Clock;
   random: Random;
-  /** PEM pair; null: no TLS listener. */
-  certificate: { cert: string; key: string } | null;
+  /** The first pair; null: no TLS listener. */
+  certificate: CertificatePem | null;
   /** Whether ordinary writes may run; checked before the body is read. */
   writable: () => boolean;
   /** Missing: requests are not counted for metrics. */

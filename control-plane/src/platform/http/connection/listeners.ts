@@ -1,4 +1,3 @@
-import { constants } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
@@ -7,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from '@footlight/platform';
 import { type Clock, SECOND_MS } from '@footlight/platform';
 import type { Config } from '../../config/config.ts';
+import { SECURE_CONTEXT } from '../../tls.ts';
 import { BARE_SECURITY_HEADERS } from '../message/security-headers.ts';
 import { createClientAddresses } from '../origin/client-address.ts';
 import { bind, surviveFailedAccepts } from './bind.ts';
@@ -56,10 +56,18 @@ export interface Addresses {
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
+/** The chain and its key. */
+export interface CertificatePem {
+  cert: string;
+  key: string;
+}
+
 /** The plain and the TLS listener; both serve the same routes. */
 export interface Listeners {
   /** Creates both servers with one handler; returns the plain one. */
   attach(handler: Handler): http.Server;
+  /** Uses this pair for new TLS handshakes. Open connections continue. */
+  setCertificate(pair: CertificatePem): void;
   /** @throws with the variable's name when an address cannot be bound; nothing stays bound */
   listen(): Promise<Addresses>;
   /** Answers malformed or slow requests and closes the connection. */
@@ -89,7 +97,7 @@ export function createListeners(options: {
   config: Config;
   logger: Logger;
   clock: Clock;
-  certificate: { cert: string; key: string } | null;
+  certificate: CertificatePem | null;
   /** Defaults to the production limits. Tests shorten them. */
   limits?: Partial<ListenerLimits>;
 }): Listeners {
@@ -146,8 +154,7 @@ export function createListeners(options: {
             ...timeouts,
             cert: options.certificate.cert,
             key: options.certificate.key,
-            minVersion: 'TLSv1.2',
-            secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+            ...SECURE_CONTEXT,
             handshakeTimeout: limits.handshakeMs,
             ALPNProtocols: ['http/1.1'],
           },
@@ -187,6 +194,11 @@ export function createListeners(options: {
         surviveFailedAccepts(server, logger);
       }
       return plain;
+    },
+
+    setCertificate({ cert, key }) {
+      for (const { server } of bound)
+        if (server instanceof https.Server) server.setSecureContext({ cert, key, ...SECURE_CONTEXT });
     },
 
     async listen() {
