@@ -27,6 +27,7 @@ import { useImages } from '../images/use-images.ts';
 import { useJobs } from '../jobs/jobs-page.tsx';
 import { SessionTable } from '../sessions/session-table.tsx';
 import { backupFindings } from './backup-findings.ts';
+import { certificateFindings } from './certificate-findings.ts';
 import { FindingList } from './finding-list.tsx';
 import { findingsHeadline, findingsOf, worstFirst } from './findings.ts';
 import { FleetPicture } from './fleet-picture.tsx';
@@ -40,6 +41,9 @@ const MAX_SESSIONS = 20;
 const REFRESH_MS = 15_000;
 /** Refresh interval of the backups, which change once a day. */
 const BACKUPS_REFRESH_MS = 60_000;
+
+/** Refresh interval of the access check, which tells when the certificate ends. */
+const ACCESS_REFRESH_MS = 10 * 60_000;
 
 /** Height of the placeholder, in pixels: as many rows as fit on a laptop's screen. */
 const LOADING_HEIGHT = 640;
@@ -62,6 +66,11 @@ export function OverviewPage() {
   const jobs = useJobs();
   const images = useImages();
   const backups = useBackups(BACKUPS_REFRESH_MS);
+  const access = useQuery({
+    queryKey: adminKeys.accessCheck,
+    queryFn: ({ signal }) => call('access.check', { signal }),
+    refetchInterval: ACCESS_REFRESH_MS,
+  });
   const failures = useFailures();
   const { online = 0, draining = 0, offline = 0 } = summary.data?.hosts ?? {};
   const count = online + draining + offline;
@@ -74,6 +83,7 @@ export function OverviewPage() {
       backups.data?.items ?? [],
       clock.nowMs(),
     ),
+    ...certificateFindings(access.data, clock.nowMs()),
   ]);
   // The parts are shown together, because a part that is shown later would push down the parts below it.
   const isLoading = [
@@ -86,9 +96,10 @@ export function OverviewPage() {
     jobs,
     images,
     backups,
+    access,
     failures,
   ].some((query) => query.isPending);
-  const unread = [summary, hosts, troubled, images, backups].find((query) => query.isError);
+  const unread = [summary, hosts, troubled, images, backups, access].find((query) => query.isError);
   // Without the jobs, nobody knows whether one fails. Their section shows the error.
   const isUnknown = unread !== undefined || jobs.isError;
   return (
