@@ -4,6 +4,7 @@ import { AGENT_CLOSE, type ControlSignaling } from '@footlight/protocol/agent';
 import type { Session } from '@footlight/protocol/rest';
 import { FakeAgent, type FakeAgentOptions, softwareCapacity } from '@footlight/test-harness';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { startFakeRegistry } from '../images/testing/fake-registry.ts';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../sessions/testing/world.ts';
 import { openPage } from '../signaling/testing/page.ts';
 import { type Answer, describePostgres, type Person } from '../testing/index.ts';
@@ -185,6 +186,35 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
     }
     for (const replica of [first, second, third])
       await untilAt(replica, id, (now) => now.health_state === 'client_decode_degrading', 'all show it');
+  });
+
+  test('a host that failed to fetch an image is asked again, though the image was installed at another replica', async () => {
+    const registry = await startFakeRegistry();
+    try {
+      await world.close();
+      world = await openSessionsWorld(await fresh(), undefined, registry.env, { replicas: 3 });
+      [first, second, third] = world.replicas!.each as [OneReplica, OneReplica, OneReplica];
+      const agent = await hostAt(first, {
+        behaviour: { pull: [{ state: 'failed', error: 'The disk is full.' }] },
+      });
+      registry.publish('example/desk', '1');
+      const registry_ref = `${registry.host}/example/desk:1`;
+      registry.images = [{ id: 'desk', display_name: 'Desk', kind: 'prebuilt', version: '1', registry_ref }];
+      await at(second, world.people.admin, 'POST', '/v1/admin/images/sync', {});
+      await at(third, world.people.admin, 'POST', '/v1/admin/images/desk/install', {});
+      const shows = (state: string) =>
+        eventually(`the image is ${state}`, async () => {
+          const { body } = await at(second, world.people.admin, 'GET', '/v1/admin/images');
+          return body.images[0].hosts[0]?.state === state ? true : undefined;
+        });
+      await shows('failed');
+      await agent.heard();
+      agent.behaviour.pull = [{ state: 'ready', bytes: 5 }];
+      await world.pass(30 * SECOND_MS, agent);
+      await shows('ready');
+    } finally {
+      await registry.close();
+    }
   });
 
   test('a recording is downloaded from one replica while its host sends it to another', async () => {

@@ -1,8 +1,10 @@
 import { SECOND_MS, type Timer } from '@footlight/platform';
 import type { Agents, CommandResult, Links } from '../../fleet/index.ts';
+import type { Subscription } from '../../platform/bus/bus.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { InstalledRow } from '../record.ts';
 import { buildOfRow, findInstalled, storeHostImage } from '../store.ts';
+import { imageSubjects } from '../subjects.ts';
 
 /** Maximum retries after the first request. */
 const RETRIES = 3;
@@ -11,6 +13,8 @@ const FIRST_RETRY_MS = 30 * SECOND_MS;
 /** Agent features: the agent accepts `image_ensure` (PULLS) or `image_build` (BUILDS). */
 const PULLS = 'images';
 const BUILDS = 'image_build';
+
+type Wanted = Pick<InstalledRow, 'image_id' | 'version'>;
 
 /** One request to a host to fetch an image. */
 interface Ask {
@@ -29,6 +33,8 @@ interface Ask {
  * and timers change the state. A request is deleted when the host's link is lost, because the next registration plans
  * again; when the image is removed or another version is requested; and after the last retry, whose reason is stored.
  *
+ * With several replicas, the replica with the host's link owns the request, because it receives the host's reports.
+ *
  * The images feature owns this object. The number of requests is bounded by hosts × installed images. `close` cancels
  * all timers.
  */
@@ -38,16 +44,30 @@ export class Ensurer {
   readonly #links: Links;
   /** Requests by host id, then by image id. */
   readonly #asks = new Map<string, Map<string, Ask>>();
+  readonly #subscriptions: readonly Subscription[];
   #closed = false;
 
   constructor(platform: Platform, agents: Agents, links: Links) {
     this.#platform = platform;
     this.#agents = agents;
     this.#links = links;
+    this.#subscriptions = [
+      platform.bus.subscribe(imageSubjects.wanted, null, (image, hostId) => {
+        if (links.holds(hostId)) this.ensureHere(hostId, image);
+      }),
+      platform.bus.subscribe(imageSubjects.removed, null, (_, imageId) => {
+        for (const hostId of [...this.#asks.keys()]) this.#forget(hostId, imageId);
+      }),
+    ];
   }
 
-  /** Makes a host fetch a version, unless a request for the same version is open. */
-  ensure(hostId: string, { image_id, version }: Pick<InstalledRow, 'image_id' | 'version'>): void {
+  /** Makes a host of any replica fetch a version, unless a request for the same version is open. */
+  ensure(hostId: string, { image_id, version }: Wanted): void {
+    this.#platform.bus.publish(imageSubjects.wanted, hostId, { image_id, version });
+  }
+
+  /** The same for a host of this replica, also while it registers. */
+  ensureHere(hostId: string, { image_id, version }: Wanted): void {
     const known = this.#asks.get(hostId)?.get(image_id);
     if (this.#closed || known?.version === version) return;
     known?.timer?.cancel();
@@ -59,7 +79,7 @@ export class Ensurer {
 
   /** Deletes all requests for the image, and sends `image_remove` to these hosts as best effort. */
   async remove(hostIds: readonly string[], imageId: string): Promise<void> {
-    for (const hostId of [...this.#asks.keys()]) this.#forget(hostId, imageId);
+    this.#platform.bus.publish(imageSubjects.removed, imageId, {});
     await Promise.all(
       hostIds.map((hostId) => this.#agents.command(hostId, { type: 'image_remove', image_id: imageId })),
     );
@@ -81,6 +101,7 @@ export class Ensurer {
 
   close(): void {
     this.#closed = true;
+    for (const subscription of this.#subscriptions) subscription.close();
     for (const hostId of [...this.#asks.keys()]) this.lost(hostId);
   }
 

@@ -49,7 +49,7 @@ export function createImageHandlers(
       afterCommit() {
         // Commands on the former link are lost, so each lacking image is requested again.
         ensurer.lost(hostId);
-        for (const image of lacking) ensurer.ensure(hostId, image);
+        for (const image of lacking) ensurer.ensureHere(hostId, image);
       },
     };
   }
