@@ -5,6 +5,7 @@ import {
   createTestApp,
   describeDatabases,
   loggedActivity,
+  ofOneProcess,
   type Person,
   refused,
   type TestApp,
@@ -269,7 +270,7 @@ describeDatabases('the image catalog', (databases) => {
       refused(await call('DELETE', '/gone/install'), 404, 'not_found');
     });
 
-    test('two at once share one, and each gets an answer', async () => {
+    ofOneProcess('two at once share one, and each gets an answer', async () => {
       offer('retro', '1');
       const answers = await Promise.all([sync(), sync(), sync()]);
       for (const answer of answers) expect(answer.images).toHaveLength(1);

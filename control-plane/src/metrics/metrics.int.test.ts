@@ -23,7 +23,9 @@ describeDatabases('the metrics page', ({ fresh }) => {
   let page = '';
 
   async function open(): Promise<TestApp> {
-    app = await createTestApp(await fresh(), { env: { SERVICE_METRICS_ADDR: '127.0.0.1:0' } });
+    // The page shows the numbers of one process.
+    const env = { SERVICE_METRICS_ADDR: '127.0.0.1:0' };
+    app = await createTestApp(await fresh(), { env, replicas: 1 });
     page = (await app.plane.listen()).metrics ?? '';
     return app;
   }

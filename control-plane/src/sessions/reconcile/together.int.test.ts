@@ -23,25 +23,27 @@ describeDatabases('hosts that register in one transaction', (databases) => {
   });
   afterAll(() => world.close());
 
-  /** Makes all hosts register while the first transaction is blocked. @returns number of transactions */
+  /** Makes all hosts register while the first transaction of each control plane is blocked. @returns number of transactions */
   async function returnTogether(): Promise<number> {
-    const { database } = world.plane.platform;
-    const begin = database.transaction.bind(database);
     let transactions = 0;
     let release = () => {};
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const spy = vi.spyOn(database, 'transaction').mockImplementation(async (work) => {
-      transactions += 1;
-      await held;
-      return begin(work);
+    const spies = world.planes.map(({ platform: { database } }) => {
+      const begin = database.transaction.bind(database);
+      return vi.spyOn(database, 'transaction').mockImplementation(async (work) => {
+        transactions += 1;
+        await held;
+        return begin(work);
+      });
     });
+    const handshakes = () => world.planes.reduce((sum, { fleet }) => sum + fleet.links.handshakes, 0);
     const returned = Promise.all(agents.map((agent) => agent.connect()));
-    await expect.poll(() => world.plane.fleet.links.handshakes).toBe(agents.length);
+    await expect.poll(handshakes).toBe(agents.length);
     release();
     await returned;
-    spy.mockRestore();
+    for (const spy of spies) spy.mockRestore();
     return transactions;
   }
 
