@@ -71,6 +71,7 @@ export interface FleetService {
 export function createFleet(platform: Platform, deps: FleetDeps): FleetService {
   const agents = new Agents(platform);
   const links = new AgentLinks(platform);
+  const presence = platform.config.bus === null ? null : new FleetPresence(platform, agents);
   const handover =
     platform.config.bus === null
       ? null
@@ -80,7 +81,7 @@ export function createFleet(platform: Platform, deps: FleetDeps): FleetService {
   return {
     agents,
     links,
-    presence: platform.config.bus === null ? links : new FleetPresence(platform, agents),
+    presence: presence ?? links,
     authentication: new AgentAuthentication(platform, {
       limits,
       names: links,
@@ -101,10 +102,12 @@ export function createFleet(platform: Platform, deps: FleetDeps): FleetService {
     async start() {
       await links.start();
       handover?.start();
+      presence?.start();
     },
     startConsoles: (sessions) => new ConsoleStarter(platform, agents, links, sessions),
     close() {
       handover?.close();
+      presence?.close();
       return links.close();
     },
   };

@@ -362,6 +362,20 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
     expect(used).toHaveLength(1);
   });
 
+  test('a replica that takes over the sweep lets a host that was just lost have its grace', async () => {
+    const agent = await hostAt(first);
+    const { id } = await launchAt(first);
+    await untilAt(second, id, runs, 'it runs');
+    await world.pass(3_600 * SECOND_MS, agent);
+    await agent.drop();
+    await world.offline(agent);
+    for (const { plane } of [first, second, third]) {
+      await plane.platform.leader.runNow('sessions.grace');
+      expect((await sessionAt(first, id)).state).toBe('running');
+      await plane.platform.leader.close();
+    }
+  });
+
   test('a host whose replica is gone is shown as offline, and its session ends after the grace and not before', async () => {
     const agent = await hostAt(third);
     const stays = await hostAt(first, { nodeName: 'host-b' });

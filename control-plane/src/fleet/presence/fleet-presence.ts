@@ -1,4 +1,4 @@
-import { SECOND_MS } from '@footlight/platform';
+import { SECOND_MS, type Timer } from '@footlight/platform';
 import type { Platform } from '../../platform/platform.ts';
 import type { Agents } from '../agents.ts';
 import type { HostPresence } from '../fleet.ts';
@@ -8,7 +8,8 @@ import { countSeenWithin, type FleetSeen, look, NOBODY_SEEN, silentHosts } from 
 const SWEEP_MS = 10 * SECOND_MS;
 
 /**
- * Reports which hosts are connected to any replica. Its leader task marks hosts as offline when their replica has
+ * Reports which hosts are connected to any replica. Every replica reads this, because any of them may take over the
+ * sweep that ends the sessions of lost hosts, and must know then when it last saw them. The leader task marks hosts as offline when their replica has
  * stopped: no new heartbeat of the host is stored, and no replica has its link.
  */
 export class FleetPresence implements HostPresence {
@@ -16,6 +17,7 @@ export class FleetPresence implements HostPresence {
   readonly #agents: Agents;
   #rows = new Map<string, PresenceRow>();
   #seen: FleetSeen = NOBODY_SEEN;
+  #timer: Timer | null = null;
 
   constructor(platform: Platform, agents: Agents) {
     this.#platform = platform;
@@ -36,6 +38,15 @@ export class FleetPresence implements HostPresence {
         }
       },
     });
+  }
+
+  start(): void {
+    // A read that fails is repeated by the next one.
+    this.#timer = this.#platform.clock.setInterval(() => void this.look().catch(() => undefined), SWEEP_MS);
+  }
+
+  close(): void {
+    this.#timer?.cancel();
   }
 
   async look(): Promise<void> {
