@@ -57,7 +57,8 @@ export function scanInProcess(
       SCAN_LIMIT_MS + GRACE_MS,
     );
     child.once('error', (error) => fail(`scan: ${error.message}`));
-    child.once('exit', (code, signal) => fail(`the scan ended with ${signal ?? `code ${code}`}`));
+    // Not `exit`, which can come before the answer has been read.
+    child.once('close', (code, signal) => fail(`the scan ended with ${signal ?? `code ${code}`}`));
     stopping.addEventListener('abort', stop, { once: true });
     if (stopping.aborted) stop();
     else channel?.send(task);

@@ -63,7 +63,8 @@ export async function writeRecording(
       WRITE_LIMIT_MS,
     );
     child.once('error', (error) => settle({ ok: false, why: `writer: ${error.message}` }));
-    child.once('exit', (code, signal) =>
+    // Not `exit`, which can come before the answer has been read.
+    child.once('close', (code, signal) =>
       settle({ ok: false, why: `the writer ended with ${signal ?? `code ${code}`}` }),
     );
     channel?.send({ codec, uid: isRoot ? NOBODY : null });

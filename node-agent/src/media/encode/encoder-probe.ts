@@ -142,7 +142,8 @@ function runProbe(request: ProbeRequest, options: EncoderProbeOptions): Promise<
       limitMs,
     );
     child.once('error', (error) => settle({ ok: false, why: `probe process: ${error.message}` }));
-    child.once('exit', (code, signal) =>
+    // Not `exit`, which can come before the answer has been read.
+    child.once('close', (code, signal) =>
       settle({ ok: false, why: `the probe process ended with ${signal ?? `code ${code}`}` }),
     );
     channel?.send(request);
