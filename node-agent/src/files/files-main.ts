@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { Socket } from 'node:net';
-import { confineProcess } from '@footlight/gst';
+import { confineProcess } from '@footlight/gst/seccomp';
 import { FILES_BUFFER_BYTES } from '@footlight/protocol/files';
 import { FilePipe } from '../media/files/file-pipe.ts';
 import { openParentChannel } from '../media/worker/child-entry.ts';

@@ -8,4 +8,3 @@ export type { PropertyValue } from './object.ts';
 export { dieWithParent } from './parent-death.ts';
 export { Element, Pipeline, type PipelineState } from './pipeline.ts';
 export { hasElement, hasPlugin, listElements } from './registry.ts';
-export { confineProcess } from './seccomp.ts';

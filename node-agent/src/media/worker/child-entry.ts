@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { pathToFileURL } from 'node:url';
-import { confineProcess } from '@footlight/gst';
+import { confineProcess } from '@footlight/gst/seccomp';
 import type { Clock } from '@footlight/platform';
 import { ioUringFilter } from '../../runtime/confinement/seccomp.ts';
 import { readPaced } from '../../runtime/programs/child.ts';

@@ -6,7 +6,8 @@
 
 import { readSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
-import { confineProcess, dieWithParent, exitNow, initialise, Pipeline } from '@footlight/gst';
+import { dieWithParent, exitNow, initialise, Pipeline } from '@footlight/gst';
+import { confineProcess } from '@footlight/gst/seccomp';
 import { errorText } from '@footlight/platform';
 import type { Codec } from '@footlight/protocol';
 import { MAX_RECORDING_BYTES } from '@footlight/protocol/agent';
