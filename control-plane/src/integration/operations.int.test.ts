@@ -21,6 +21,7 @@ import {
   createTestApp,
   describeDatabases,
   type Person,
+  REPLICAS,
   type TestApp,
   UNKNOWN_ID,
 } from '../testing/index.ts';
@@ -34,7 +35,10 @@ const withUuid = withId.filter(([, { params, path }]) => {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, 'x']);
   return !params?.safeParse(Object.fromEntries(names)).success;
 });
-const withBody = all.filter(([, operation]) => operation.body !== undefined);
+/** Each of several replicas has its own developer key, so a request with one of them is refused by the others. */
+const withBody = all.filter(
+  ([, { auth, body }]) => body !== undefined && !(REPLICAS > 1 && auth === 'dev-key'),
+);
 const withoutBody = all.filter(
   ([, { body, method, upload }]) => body === undefined && upload === undefined && method !== 'GET',
 );

@@ -14,7 +14,7 @@ export { describeDatabases, describePostgres, describeSqlite, type TestDatabases
 export { openEventStream } from './event-stream.ts';
 export { addLargeFleet } from './large/large-fleet.ts';
 export { PATIENTLY } from './patience.ts';
-export { ofOneProcess } from './replicas.ts';
+export { ofOneProcess, REPLICAS } from './replicas.ts';
 export { addHost, addSession, type SessionColumns } from './sessions.ts';
 export {
   CHEAP_HASHES,
