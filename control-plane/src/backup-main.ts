@@ -11,7 +11,7 @@ import { backupSqlite, restoreSqlite } from './platform/database/engine/sqlite-b
 async function main(): Promise<string> {
   const [command, file, ...rest] = process.argv.slice(2);
   if ((command !== 'backup' && command !== 'restore') || file === undefined || rest.length > 0) {
-    throw new BackupRefused(`Usage: scripts/${command === 'restore' ? 'restore' : 'backup'} <file>`);
+    throw new BackupRefused(`Usage: ${command === 'restore' ? 'restore' : 'backup'} <file>`);
   }
   // A backup contains hashes of passwords and tokens.
   process.umask(0o077);

@@ -11,6 +11,7 @@ import {
   rmSync,
 } from 'node:fs';
 import path from 'node:path';
+import { digestOf } from '../lib/digest.mjs';
 import { root } from '../lib/prepare.mjs';
 import { run, runIn } from './run.mjs';
 
@@ -74,7 +75,8 @@ export function longTermNode(say) {
 export function sqliteFor(node, say) {
   const source = realpathSync(path.join(root, 'control-plane/node_modules/better-sqlite3'));
   const { version } = JSON.parse(readFileSync(path.join(source, 'package.json'), 'utf8'));
-  const built = path.join(cache, `better-sqlite3-${version}-node-${node.version}.node`);
+  const patch = digestOf(root, ['patches']).slice(0, 12);
+  const built = path.join(cache, `better-sqlite3-${version}-${patch}-node-${node.version}.node`);
   if (existsSync(built)) return built;
   say(`Compiling the SQLite binding for Node ${node.version}, which takes a minute or two`);
   const work = mkdtempSync(path.join(cache, '.sqlite-'));

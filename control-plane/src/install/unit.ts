@@ -29,7 +29,7 @@ export function controlUnit({ lowPort, ...paths }: ControlUnit): string {
 Wants=network-online.target
 `,
     service: `# Reads the certificate again.
-ExecReload=kill -HUP $MAINPID
+ExecReload=/bin/sh -c 'kill -HUP $MAINPID'
 RestartSec=1
 # Migrations of a large database run at the start.
 TimeoutStartSec=600

@@ -3,9 +3,14 @@ import { UpgradeRefused, type UpgradeTools, upgrade } from './upgrade.ts';
 
 /** A machine with release 0.1.0 and a file of release 0.2.0. */
 function world(
-  options: { fails?: readonly string[]; sick?: readonly (string | null)[]; newer?: boolean } = {},
+  options: {
+    fails?: readonly string[];
+    sick?: readonly (string | null)[];
+    newer?: boolean;
+    status?: string;
+  } = {},
 ) {
-  const { fails = [], newer = true } = options;
+  const { fails = [], newer = true, status = '0.2.0 half-configured' } = options;
   const sick = [...(options.sick ?? [])];
   const did: string[] = [];
   const said: string[] = [];
@@ -13,30 +18,31 @@ function world(
     if (fails.some((each) => command.startsWith(each))) throw new Error(`${command.split(' ')[0]} failed`);
     if (command.includes('--field') && command.endsWith('Package')) return 'footlight-control\n';
     if (command.includes('--field')) return '0.2.0\n';
-    if (command.startsWith('dpkg-query')) return '0.1.0';
+    if (command.startsWith('dpkg-query')) return command.includes('Status') ? status : '0.1.0';
     if (command.startsWith('journalctl')) return 'one line\nThe control plane cannot start: no table\n';
     if (command.startsWith('dpkg --compare-versions') && !newer) throw new Error('exit code 1');
     return '';
   };
   const tools: UpgradeTools = {
-    run(program, words, env = {}) {
-      const command = [program, ...words].join(' ');
-      const changes = /^(systemctl|dpkg (-i|--unpack|--configure))/.test(command);
-      if (changes) did.push([...Object.entries(env).map((pair) => pair.join('=')), command].join(' '));
+    run(program, args, env = {}) {
+      const command = [program, ...args].join(' ');
+      const changes = /^(systemctl|dpkg (-i|--unpack|--configure)|sh .*dpkg-repack)/.test(command);
+      if (command.includes('dpkg-repack')) did.push('dpkg-repack');
+      else if (changes) did.push([...Object.entries(env).map((pair) => pair.join('=')), command].join(' '));
       return answer(command);
     },
-    runAsService(program, words) {
+    runAsService(program, args) {
       if (program !== 'sh') did.push(`as the service: ${program}`);
-      return answer([program, ...words].join(' '));
+      return answer([program, ...args].join(' '));
     },
-    sickness: async () => sick.shift() ?? null,
+    waitForHealth: async () => sick.shift() ?? null,
     print: (line) => void said.push(line),
   };
-  return { did, said, run: (shares = false) => upgrade('/new.deb', shares, tools) };
+  return { did, said, run: () => upgrade('/new.deb', tools) };
 }
 
 const STOP = 'systemctl stop footlight-control.service';
-const SAVED = [STOP, 'as the service: backup'];
+const SAVED = ['dpkg-repack', STOP, 'as the service: backup'];
 
 describe('the upgrade to a package', () => {
   test('saves the database of the stopped service before it installs', async () => {
@@ -62,11 +68,16 @@ describe('the upgrade to a package', () => {
     expect(said).toContain(`Footlight 0.2.0 does not run: ${why}`);
   });
 
-  test('leaves a database that other replicas use', async () => {
-    const { run, did } = world({ fails: ['dpkg -i'] });
-    expect(await run(true)).toBe(1);
-    expect(did).not.toContain('as the service: restore');
-    expect(did.at(-1)).toBe('dpkg --configure footlight-control');
+  test('only starts the former release again if dpkg changed nothing', async () => {
+    const { run, did } = world({ fails: ['dpkg -i'], status: '0.1.0 installed' });
+    expect(await run()).toBe(1);
+    expect(did).toEqual([...SAVED, 'dpkg -i /new.deb', 'systemctl start footlight-control.service']);
+  });
+
+  test('puts the former release back even if the log cannot be read', async () => {
+    const { run, said } = world({ fails: ['dpkg -i', 'journalctl'] });
+    expect(await run()).toBe(1);
+    expect(said).toContain('Footlight 0.2.0 does not run: dpkg failed');
   });
 
   test('says where both files are if the former release does not run either', async () => {

@@ -4,19 +4,24 @@ import { CONTROL_SERVICE } from './unit.ts';
 export const PACKAGE = 'footlight-control';
 /** Folder of the saved release and database, below the state directory of the service. */
 export const UPGRADE_DIR = '/var/lib/service-control/upgrade';
-const OLD_PACKAGE = '/var/cache/footlight/before-upgrade.deb';
+const CACHE_DIR = '/var/cache/footlight';
+const OLD_PACKAGE = `${CACHE_DIR}/before-upgrade.deb`;
+/** Packs the installed release, without compression, because the file is read only if the upgrade fails. */
+const SAVE_PACKAGE = `cd ${CACHE_DIR} && rm -f *.deb && dpkg-repack --deb-option=-Znone ${PACKAGE} && mv *.deb ${OLD_PACKAGE}`;
 const DUMP = `${UPGRADE_DIR}/before-upgrade.backup`;
+// biome-ignore lint/suspicious/noTemplateCurlyInString: dpkg-query's own field syntax
+const STATUS = '-f=${Version} ${db:Status-Status}';
 /** Time in which a release that has started must answer on /health. Chosen, not measured. */
 export const HEALTH_LIMIT_MS = 60_000;
 
 /** Other programs and the service, as the upgrade uses them. */
 export interface UpgradeTools {
   /** Runs a program. @returns its standard output @throws with its output, if it fails */
-  run(program: string, words: readonly string[], env?: Readonly<Record<string, string>>): Promise<string>;
+  run(program: string, args: readonly string[], env?: Readonly<Record<string, string>>): Promise<string>;
   /** Runs a program of the installed release as the service's user, with its environment and data. */
-  runAsService(program: string, words: readonly string[]): Promise<string>;
+  runAsService(program: string, args: readonly string[]): Promise<string>;
   /** Waits until /health answers "ok", for at most this time. @returns null, or what it answered last */
-  sickness(limitMs: number): Promise<string | null>;
+  waitForHealth(limitMs: number): Promise<string | null>;
   print(line: string): void;
 }
 
@@ -26,25 +31,19 @@ export class UpgradeRefused extends Error {
 }
 
 /**
- * Upgrades the installed control plane to a package. A release that does not start or does not answer is replaced by the
- * former release with the former database.
- * @param sharesDatabase Whether other replicas use the database. Then it is not restored: a release only adds to the
- *   schema of the release before it, so the former release works with the new schema.
+ * Upgrades the installed control plane to a package. If the new release does not start, or does not answer on /health,
+ * the former release is put back with the former database.
  * @returns the exit code: 0: the new release runs; 1: the former release runs again; 2: neither runs
  * @throws UpgradeRefused
  */
-export async function upgrade(file: string, sharesDatabase: boolean, tools: UpgradeTools): Promise<number> {
+export async function upgrade(file: string, tools: UpgradeTools): Promise<number> {
   const { run, runAsService, print } = tools;
   const { from, to } = await check(file, tools);
   print(`Footlight ${from} → ${to}. Sessions continue during the upgrade.`);
   print('Saving the former release and its database');
-  // Without compression, because it is read only if the upgrade fails.
-  await run('mkdir', ['-p', '/var/cache/footlight']);
-  await run('sh', [
-    '-c',
-    `cd /var/cache/footlight && rm -f *.deb && dpkg-repack --deb-option=-Znone ${PACKAGE} && mv *.deb ${OLD_PACKAGE}`,
-  ]);
-  // The service is stopped first, so that no change of a person falls between the saved database and the new release.
+  await run('mkdir', ['-p', CACHE_DIR]);
+  await run('sh', ['-c', SAVE_PACKAGE]);
+  // The service is stopped first. Otherwise changes made after the backup would be lost if the database is put back.
   await run('systemctl', ['stop', CONTROL_SERVICE]);
   try {
     await runAsService('sh', ['-c', `mkdir -p ${UPGRADE_DIR} && rm -f ${DUMP}`]);
@@ -56,25 +55,30 @@ export async function upgrade(file: string, sharesDatabase: boolean, tools: Upgr
   print(`Installing ${to}`);
   const problem = await install(file, tools);
   if (problem === null) {
-    await run('rm', ['-f', OLD_PACKAGE]);
+    await removeSavedPackage(tools);
     print(`Footlight ${to} runs. The former database is kept as ${DUMP} until the next upgrade.`);
     return 0;
   }
   print(`Footlight ${to} does not run: ${problem}`);
-  print(`Putting back ${from}${sharesDatabase ? '' : ' and its database'}`);
-  const failure = await putBack(sharesDatabase, tools);
+  const failure = await putBack(from, tools);
   if (failure !== null) {
     print(`${from} does not run either: ${failure}`);
     print(`  → journalctl -u ${CONTROL_SERVICE} -n 50`);
     print(`  The former release is in ${OLD_PACKAGE}, and its database in ${DUMP}.`);
     return 2;
   }
-  print(`Footlight ${from} runs again${sharesDatabase ? '' : ' with the data from before the upgrade'}.`);
+  await removeSavedPackage(tools);
+  print(`Footlight ${from} runs again with the data from before the upgrade.`);
   return 1;
 }
 
+const removeSavedPackage = ({ run }: UpgradeTools) => run('rm', ['-f', OLD_PACKAGE]).catch(() => '');
+
 /** @throws UpgradeRefused */
-async function check(file: string, { run, sickness }: UpgradeTools): Promise<{ from: string; to: string }> {
+async function check(
+  file: string,
+  { run, waitForHealth }: UpgradeTools,
+): Promise<{ from: string; to: string }> {
   const field = async (name: string) => (await run('dpkg-deb', ['--field', file, name])).trim();
   let name: string;
   let to: string;
@@ -92,38 +96,46 @@ async function check(file: string, { run, sickness }: UpgradeTools): Promise<{ f
   );
   if (!isNewer)
     throw new UpgradeRefused(`Footlight ${from} is installed, and ${file} is ${to}, which is not newer.`);
-  const sick = await sickness(0);
-  if (sick !== null)
+  const problem = await waitForHealth(0);
+  if (problem !== null)
     throw new UpgradeRefused(
-      `The installed release does not run (${sick}), so a failed upgrade could not be noticed. Repair it first, or install the file by \`dpkg -i\`.`,
+      `The installed release does not run (${problem}), so a failed upgrade could not be noticed. Repair it first, or install the file by \`dpkg -i\`.`,
     );
   return { from, to };
 }
 
 /** Installs the new release, which also migrates the database. @returns null, or why it does not run */
-async function install(file: string, { run, sickness }: UpgradeTools): Promise<string | null> {
+async function install(file: string, { run, waitForHealth }: UpgradeTools): Promise<string | null> {
   try {
     await run('dpkg', ['-i', file]);
   } catch (error) {
-    const log = await run('journalctl', ['-u', CONTROL_SERVICE, '-n', '50', '-o', 'cat', '--no-pager']);
+    const log = await run('journalctl', ['-u', CONTROL_SERVICE, '-n', '50', '-o', 'cat', '--no-pager']).catch(
+      () => '',
+    );
     return log.split('\n').findLast((line) => line.includes('cannot start')) ?? errorText(error);
   }
-  return sickness(HEALTH_LIMIT_MS);
+  return waitForHealth(HEALTH_LIMIT_MS);
 }
 
 /** @returns null, or why the former release does not run */
 async function putBack(
-  sharesDatabase: boolean,
-  { run, runAsService, sickness }: UpgradeTools,
+  from: string,
+  { run, runAsService, waitForHealth, print }: UpgradeTools,
 ): Promise<string | null> {
   try {
+    // dpkg changed nothing, for example because another program holds its lock.
+    if ((await run('dpkg-query', ['-W', STATUS, PACKAGE])).trim() === `${from} installed`) {
+      await run('systemctl', ['start', CONTROL_SERVICE]);
+      return await waitForHealth(HEALTH_LIMIT_MS);
+    }
+    print(`Putting back ${from} and its database`);
     await run('systemctl', ['stop', CONTROL_SERVICE]);
     // Unpacked before it is configured, because the configuration starts it, and it needs the former database.
     await run('dpkg', ['--unpack', OLD_PACKAGE], { FOOTLIGHT_PUT_BACK: '1' });
-    if (!sharesDatabase) await runAsService('restore', [DUMP]);
+    await runAsService('restore', [DUMP]);
     await run('dpkg', ['--configure', PACKAGE]);
   } catch (error) {
     return errorText(error);
   }
-  return sickness(HEALTH_LIMIT_MS);
+  return waitForHealth(HEALTH_LIMIT_MS);
 }

@@ -62,3 +62,18 @@ describe('the environment of an installed service', () => {
     ).toEqual(merged);
   });
 });
+
+test('lines that a person wrote by hand are kept', () => {
+  const text = `# a comment
+SERVICE_ENCODE_SLOTS=4
+SERVICE_NODE_NAME="host one"
+EMPTY=
+SERVICE_A=two words
+SERVICE_B="a \\" quote"
+`;
+  expect(parseEnvironment(text)).toEqual({
+    SERVICE_ENCODE_SLOTS: '4',
+    SERVICE_NODE_NAME: 'host one',
+    EMPTY: '',
+  });
+});

@@ -3,7 +3,8 @@ import type { Environment } from './variables.ts';
 /** Variables of an environment, by name. */
 type Variables = Readonly<Record<string, string>>;
 
-const LINE = /^([A-Z][A-Z0-9_]*)='([^']*)'$/;
+/** A value in single or double quotes, or without quotes, as people write it by hand. */
+const LINE = /^([A-Z][A-Z0-9_]*)=(?:'([^']*)'|"([^"\\]*)"|([^\s'"\\#]*))$/;
 
 /**
  * Text of an environment file that systemd (EnvironmentFile=), `node --env-file` and a shell read in the same way. Each
@@ -24,11 +25,11 @@ export function renderEnvironment(variables: Variables): string {
     .join('');
 }
 
-/** Parses the output of renderEnvironment; other lines, for example comments, are skipped. */
+/** Parses an environment file. Comments and lines that the three would read differently are skipped. */
 export function parseEnvironment(text: string): Record<string, string> {
   const entries = text.split('\n').flatMap((line) => {
     const match = LINE.exec(line.trim());
-    return match ? [[match[1] ?? '', match[2] ?? ''] as const] : [];
+    return match ? [[match[1] ?? '', match[2] ?? match[3] ?? match[4] ?? ''] as const] : [];
   });
   return Object.fromEntries(entries);
 }

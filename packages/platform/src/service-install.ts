@@ -6,8 +6,11 @@ import { promisify } from 'node:util';
 import { parseEnvironment } from './env-file.ts';
 import { errorText } from './error-text.ts';
 
-/** Time limit of `systemctl restart`, which waits until the service is ready. */
-const SYSTEMCTL_LIMIT_MS = 120_000;
+/**
+ * Time limit of `systemctl restart`, which waits until the service is ready. Longer than TimeoutStartSec of both units:
+ * a control plane migrates its database at the start, for up to 600 s.
+ */
+const SYSTEMCTL_LIMIT_MS = 660_000;
 
 /** Whether systemd is process 1 of this machine. Source: sd_booted(3). */
 export function isSystemdRunning(): boolean {

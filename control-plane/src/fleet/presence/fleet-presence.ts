@@ -9,8 +9,8 @@ const SWEEP_MS = 10 * SECOND_MS;
 
 /**
  * Reports which hosts are connected to any replica. Every replica reads this, because any of them may take over the
- * sweep that ends the sessions of lost hosts, and must know then when it last saw them. The leader task marks hosts as offline when their replica has
- * stopped: no new heartbeat of the host is stored, and no replica has its link.
+ * sweep that ends the sessions of lost hosts, and must know then when it last saw them. The leader task marks hosts as
+ * offline when their replica has stopped: no new heartbeat of the host is stored, and no replica has its link.
  */
 export class FleetPresence implements HostPresence {
   readonly #platform: Platform;
@@ -18,6 +18,7 @@ export class FleetPresence implements HostPresence {
   #rows = new Map<string, PresenceRow>();
   #seen: FleetSeen = NOBODY_SEEN;
   #timer: Timer | null = null;
+  #reading: Promise<void> | null = null;
 
   constructor(platform: Platform, agents: Agents) {
     this.#platform = platform;
@@ -49,7 +50,15 @@ export class FleetPresence implements HostPresence {
     this.#timer?.cancel();
   }
 
-  async look(): Promise<void> {
+  /** Reads the hosts. Callers share one read, because reads would pile up while the database hangs. */
+  look(): Promise<void> {
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = null;
+    });
+    return this.#reading;
+  }
+
+  async #read(): Promise<void> {
     const rows = await listPresence(this.#platform.database.db);
     this.#rows = new Map(rows.map((row) => [row.id, row]));
     const stored = rows.map(({ id, status, last_heartbeat_at }) => ({

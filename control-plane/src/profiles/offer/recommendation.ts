@@ -110,7 +110,7 @@ export function nominalOf(
 }
 
 const LIMIT_MESSAGES: Readonly<Record<LimitCode, string>> = {
-  host_encoder_limited: 'The recommendation is limited to what the machines here can do.',
+  host_encoder_limited: 'The recommendation is limited to what the machines of this server can encode.',
   app_size_limited: "The recommendation is limited to the app's own picture size, frame rate and bitrate.",
 };
 

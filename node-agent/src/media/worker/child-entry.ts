@@ -84,6 +84,7 @@ let ioUringIsRefused = false;
 /**
  * Lets no later child process create an io_uring. Since Node 22, Node creates one at its start, and ends the process
  * when the system call filter that the child sets later refuses to use it. Only children of root set such a filter.
+ * This also sets no_new_privs for the agent and its children, as the unit of the service does.
  */
 function refuseIoUring(): void {
   if (ioUringIsRefused || process.getuid?.() !== 0) return;

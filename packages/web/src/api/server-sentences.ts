@@ -15,7 +15,7 @@ export const SENTENCES = [
   msg('The display shows only {hz} of {fps} pictures per second.'),
   msg('The decoders and the connection of this device have not been measured yet.'),
   msg('This device could not keep up with it in the last 30 days.'),
-  msg('The recommendation is limited to what the machines here can do.'),
+  msg('The recommendation is limited to what the machines of this server can encode.'),
   msg("The recommendation is limited to the app's own picture size, frame rate and bitrate."),
   msg('The connection to this device lost data and answered slowly.'),
   msg(

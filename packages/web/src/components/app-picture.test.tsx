@@ -2,6 +2,7 @@
 import { cleanup, fireEvent, render } from '@testing-library/react';
 import { afterEach, expect, test } from 'vitest';
 import { app } from '../../test/fixtures.ts';
+import { MOTIFS, posterOf } from '../theme/poster.ts';
 import { AppPicture } from './app-picture.tsx';
 import { posterImage } from './poster-image.ts';
 
@@ -46,5 +47,26 @@ test('the drawing is not an element of the page, and shows one letter of the nam
   expect(cover.childElementCount).toBe(0);
   expect(cover.dataset.initial).toBe('S');
   expect(drawn('hero').dataset.initial).toBeUndefined();
-  expect(posterImage(app(0).id, 'cover')).toMatch(/-gradient\(/);
+});
+
+/** One id for each motif. */
+const motifIds = Array.from(
+  { length: 60 },
+  (_none, n) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+)
+  .map((id) => [posterOf(id).motif, id] as const)
+  .filter(([motif], at, all) => all.findIndex((other) => other[0] === motif) === at);
+
+test('each motif is found', () =>
+  expect(motifIds.map(([motif]) => motif).toSorted()).toEqual([...MOTIFS].toSorted()));
+
+test.each(motifIds)('the picture "%s" is a complete background in both shapes', (_motif, id) => {
+  for (const shape of ['cover', 'hero'] as const) {
+    const background = posterImage(id, shape);
+    expect(background).toMatch(/-gradient\(/);
+    expect(background).not.toMatch(/NaN|undefined|Infinity/);
+    // The last layer is the colour behind all shapes.
+    expect(background).toMatch(/, oklch\([^)]*\)$/);
+    expect(background.split('(').length).toBe(background.split(')').length);
+  }
 });

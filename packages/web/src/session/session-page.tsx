@@ -119,7 +119,7 @@ export function SessionPage({ id }: { id: string }) {
         <EndedPage
           session={session}
           app={app}
-          endedHere={!end.isIdle}
+          endedHere={end.isPending || end.isSuccess}
           launching={launch.isPending}
           refused={launchRefused}
           onLaunch={() => start(app)}

@@ -79,6 +79,7 @@ export function useStream(
     const set = (part: Partial<StreamView>) => setView((before) => ({ ...before, ...part }));
     let client: StreamClient | null = null;
     let gone = false;
+    let hadPicture = false;
     loadPlayer().then(
       (player) => {
         if (gone) return;
@@ -89,7 +90,7 @@ export function useStream(
           input_label: t('Input to the app'),
           client: { name: 'web', version: '1' },
           device_key: deviceKey(),
-          connectSignaling: (signal) => ticketFor(id, player, signal),
+          connectSignaling: (signal) => ticketFor(id, player, signal, hadPicture),
           sendTelemetry: ({ operation, body }, keepalive) =>
             call(operation, {
               params: { id },
@@ -104,7 +105,10 @@ export function useStream(
             setView((before) => ({ ...before, history: [...before.history, stats].slice(-KEPT_SECONDS) })),
           onAudio: (audio) => set({ audio }),
           onInput: (input) => set({ input }),
-          onFirstFrame: () => set({ shown: true }),
+          onFirstFrame: () => {
+            hadPicture = true;
+            set({ shown: true });
+          },
         });
         client.on('notice', (notice) => set({ notice: { ...notice } }));
         client.on('display', (display) => set({ display }));
@@ -127,11 +131,17 @@ export function useStream(
   return view;
 }
 
-async function ticketFor(id: string, { SignalingRefused }: Player, signal: AbortSignal) {
+/** @param ownConnection after an interruption, connections of other requests may hang */
+async function ticketFor(
+  id: string,
+  { SignalingRefused }: Player,
+  signal: AbortSignal,
+  ownConnection: boolean,
+) {
   const kept = takeTicket(id, clock.nowMs());
   if (kept !== undefined) return kept;
   try {
-    return (await call('sessions.signalingToken', { params: { id }, signal, ownConnection: true })).signaling;
+    return (await call('sessions.signalingToken', { params: { id }, signal, ownConnection })).signaling;
   } catch (error) {
     // A conflict means that the session has ended. All other refusals of the server are permanent, except 429.
     if (error instanceof ApiFailure && error.status >= 400 && error.status < 500 && error.status !== 429) {

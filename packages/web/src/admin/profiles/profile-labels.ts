@@ -16,7 +16,7 @@ export const VISIBILITIES = [
 ];
 /** Explains the choices of VISIBILITIES. */
 export const VISIBILITY_NOTE = msg(
-  'People do not see the two for administrators: debug is for finding faults, internal for tests.',
+  'People do not see the choices “debug” (for finding faults) and “internal” (for tests).',
 );
 export const VISIBILITY_LABELS = { user: msg('People'), debug: msg('Debug'), internal: msg('Internal') };
 
