@@ -61,7 +61,8 @@ export function networkSetup(ownAddresses: readonly string[]): { setup4: string;
   const prohibit6 = closed6.map((address) => `rule add pref 1 to ${address} prohibit`);
   return {
     setup4: ['link set lo up', ...block4].join('\n'),
-    setup6: ['xfrm policy add dst ff00::/8 proto udp dir out action block', ...prohibit6].join('\n'),
+    // UDP by its number, because a minimal Debian has no /etc/protocols.
+    setup6: ['xfrm policy add dst ff00::/8 proto 17 dir out action block', ...prohibit6].join('\n'),
   };
 }
 
