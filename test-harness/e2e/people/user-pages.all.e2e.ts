@@ -421,7 +421,7 @@ describe('the users’ pages, in each state', () => {
         notes: [
           {
             code: 'host_encoder_limited',
-            message: 'The recommendation is limited to what the machines here can do.',
+            message: 'The recommendation is limited to what the machines of this server can encode.',
           },
         ],
       };
