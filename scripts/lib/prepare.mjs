@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { packAgent } from '../agent-archive/pack.mjs';
 import { build } from './build.mjs';
 import { digestOf } from './digest.mjs';
+import { run } from './run.mjs';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 /** Files that determine the installed npm packages, in addition to the Node version. */
@@ -49,20 +50,6 @@ export function rootPrefix() {
   const sudo = spawnSync('sudo', ['-n', 'true'], { stdio: 'ignore' });
   if (!sudo.error && (sudo.status === 0 || process.stdin.isTTY)) return ['sudo'];
   return null;
-}
-
-/** Runs a program and, if it fails, shows the end of its output. @param {string[]} command @param {string} name */
-function run(command, name) {
-  const [program, ...words] = command;
-  const result = spawnSync(/** @type {string} */ (program), words, {
-    cwd: root,
-    encoding: 'utf8',
-    stdio: ['inherit', 'pipe', 'pipe'],
-    maxBuffer: 64 * 1024 * 1024,
-  });
-  if (result.status === 0) return;
-  const output = `${result.stdout ?? ''}${result.stderr ?? ''}${result.error?.message ?? ''}`.trim();
-  throw new Error(`${name} failed:\n${output.split('\n').slice(-25).join('\n')}`);
 }
 
 /**
@@ -117,7 +104,7 @@ const pnpm = path.join(root, 'scripts', 'pnpm');
 
 /** Installs exactly the npm packages of the lock file, from the earlier download. */
 function installNpm() {
-  run([pnpm, 'install', '--frozen-lockfile', '--offline'], 'Installing the npm packages');
+  run([pnpm, 'install', '--frozen-lockfile', '--offline'], 'Installing the npm packages', { cwd: root });
   stamp('npm', npmDigest());
 }
 
@@ -134,7 +121,9 @@ export function buildWeb() {
   const web = path.join(root, 'packages/web');
   const vite = path.join(web, 'node_modules/.bin/vite');
   // NODE_ENV is set, because with a test runner's value the result would be a development build.
-  run(['env', 'NODE_ENV=production', vite, 'build', web, '--logLevel', 'warn'], 'Building the web app');
+  run(['env', 'NODE_ENV=production', vite, 'build', web, '--logLevel', 'warn'], 'Building the web app', {
+    cwd: root,
+  });
   stamp('web', webDigest());
 }
 
@@ -162,7 +151,9 @@ export async function prepare({ packages, say }) {
   }
   if (npm) {
     say('Downloading the npm packages that the lock file names, about 650 MB unpacked');
-    downloadMs += timed(() => run([pnpm, 'fetch', '--ignore-scripts'], 'Downloading the npm packages'));
+    downloadMs += timed(() =>
+      run([pnpm, 'fetch', '--ignore-scripts'], 'Downloading the npm packages', { cwd: root }),
+    );
   }
   if (missing.length > 0) {
     say('Installing the Debian packages');

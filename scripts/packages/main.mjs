@@ -1,15 +1,23 @@
 // Builds the Debian packages: footlight-control with the control plane, and footlight-agent with the agent. Each
 // contains the built program, its modules and its own Node. The files are laid out as in a checkout, so the programs find
 // each other by the same relative paths.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { LEFT_OUT, layOutAgent, linker, modulesBelow, packAgent } from '../agent-archive/pack.mjs';
 import { builtFilesOf } from '../lib/build.mjs';
 import { hostPackages, upPackages } from '../lib/debian-packages.mjs';
 import { prepare, root } from '../lib/prepare.mjs';
+import { run } from '../lib/run.mjs';
 import { longTermNode, sqliteFor } from './node-binary.mjs';
-import { run } from './run.mjs';
 
 const sources = path.join(root, 'scripts', 'packages');
 /** Modules that the control plane's bundle loads by name at run time. */
@@ -58,7 +66,7 @@ async function buildControl(node) {
   const files = copyTree(links, `${name}/usr/lib/${name}`, BUILD_PARTS);
   const sqlite = path.join(files, 'control-plane/node_modules/better-sqlite3/build/Release');
   mkdirSync(sqlite, { recursive: true });
-  run('install', '-m', '644', sqliteFor(node, say), path.join(sqlite, 'better_sqlite3.node'));
+  copyFileSync(sqliteFor(node, say), path.join(sqlite, 'better_sqlite3.node'));
   return finish(name, 'control-plane', 'control', files, {
     Depends: 'libc6 (>= 2.36), libstdc++6, libsystemd0, dpkg-repack',
     Recommends: 'postgresql-client',
@@ -99,8 +107,8 @@ function copyTree(links, to, leftOut) {
   mkdirSync(files, { recursive: true });
   const excluded = [...LEFT_OUT, ...leftOut].map((pattern) => `--exclude=${pattern}`);
   const archive = path.join(work, 'tree.tar');
-  run('tar', '-cf', archive, '--dereference', ...excluded, '-C', links, '.');
-  run('tar', '-xf', archive, '-C', files, '--no-same-owner');
+  run(['tar', '-cf', archive, '--dereference', ...excluded, '-C', links, '.'], 'Copying the files');
+  run(['tar', '-xf', archive, '-C', files, '--no-same-owner'], 'Copying the files');
   rmSync(archive);
   return files;
 }
@@ -130,7 +138,7 @@ function finish(name, program, scripts, files, fields) {
     mkdirSync(folder, { recursive: true });
     writeFileSync(path.join(folder, file), text, { mode: 0o755 });
   }
-  const size = run('du', '-sk', '--exclude=DEBIAN', stage).split('\t')[0];
+  const size = run(['du', '-sk', '--exclude=DEBIAN', stage], 'Measuring the package').split('\t')[0];
   const lines = {
     Package: name,
     Version: version,
@@ -147,9 +155,9 @@ function finish(name, program, scripts, files, fields) {
       .map(([field, value]) => `${field}: ${value}`)
       .join('\n')}\n`,
   );
-  run('chmod', '-R', 'u+rwX,go+rX,go-w', stage);
+  run(['chmod', '-R', 'u+rwX,go+rX,go-w', stage], 'Setting the modes of files');
   const built = path.join(target, `${name}_${version}_amd64.deb`);
   // zstd packs ten times as fast as xz; the package is 15 % larger.
-  run('dpkg-deb', '--root-owner-group', '-Zzstd', '--build', stage, built);
+  run(['dpkg-deb', '--root-owner-group', '-Zzstd', '--build', stage, built], `Building ${name}`);
   return built;
 }

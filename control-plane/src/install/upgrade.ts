@@ -1,9 +1,9 @@
 import { errorText } from '@footlight/platform';
 import { CONTROL_SERVICE } from './unit.ts';
 
-export const PACKAGE = 'footlight-control';
+const PACKAGE = 'footlight-control';
 /** Folder of the saved release and database, below the state directory of the service. */
-export const UPGRADE_DIR = '/var/lib/service-control/upgrade';
+const UPGRADE_DIR = '/var/lib/service-control/upgrade';
 const CACHE_DIR = '/var/cache/footlight';
 const OLD_PACKAGE = `${CACHE_DIR}/before-upgrade.deb`;
 /** Packs the installed release, without compression, because the file is read only if the upgrade fails. */
@@ -12,7 +12,7 @@ const DUMP = `${UPGRADE_DIR}/before-upgrade.backup`;
 // biome-ignore lint/suspicious/noTemplateCurlyInString: dpkg-query's own field syntax
 const STATUS = '-f=${Version} ${db:Status-Status}';
 /** Time in which a release that has started must answer on /health. Chosen, not measured. */
-export const HEALTH_LIMIT_MS = 60_000;
+const HEALTH_LIMIT_MS = 60_000;
 
 /** Other programs and the service, as the upgrade uses them. */
 export interface UpgradeTools {

@@ -107,7 +107,8 @@ export class ReloadedCertificate {
   }
 
   #refuse(refused: string, err: unknown, requested: boolean): void {
-    // A check may find a pair of which only one file is written. So a refusal is logged when it happens twice.
+    // Programs write the two files one after the other, so a check between them reads a new certificate with an old key.
+    // Therefore a refusal is logged only if the next check gives the same one.
     const isLasting = requested || refused === this.#refused;
     this.#refused = refused;
     this.#inUse = null;

@@ -12,14 +12,14 @@ export interface CommandOutcome {
 
 /** A shell on a simulated machine, which runs one command line after another. */
 export class MachineShell {
-  readonly process: ChildProcess;
+  readonly #process: ChildProcess;
   #output = '';
   #waiting: (() => void) | null = null;
 
   /** @param words a command that ends in a shell which reads its standard input */
   constructor(words: readonly [string, ...string[]]) {
     const [program, ...rest] = words;
-    this.process = spawn(program, rest, {
+    this.#process = spawn(program, rest, {
       // A process in the simulated machine gets the environment of a login, not the environment of the tests.
       env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/root' },
       stdio: ['pipe', 'pipe', 'pipe'],
@@ -28,8 +28,8 @@ export class MachineShell {
       this.#output += bytes;
       this.#waiting?.();
     };
-    this.process.stdout?.on('data', read);
-    this.process.stderr?.on('data', read);
+    this.#process.stdout?.on('data', read);
+    this.#process.stderr?.on('data', read);
   }
 
   /** Runs a command line. @throws ExpiredWait with the previous output when the time limit passes */
@@ -49,15 +49,15 @@ export class MachineShell {
         this.#waiting = null;
         resolve({ code: Number(match[1]), output: this.#output.slice(from, from + match.index) });
       };
-      this.process.stdin?.write(`(${line}\n); echo "${end} $?"\n`);
+      this.#process.stdin?.write(`(${line}\n); echo "${end} $?"\n`);
     });
   }
 
   /** Kills the process and waits for its end. */
   async close(): Promise<void> {
-    const gone = new Promise((resolve) => this.process.once('exit', resolve));
-    if (this.process.exitCode !== null || this.process.signalCode !== null) return;
-    this.process.kill('SIGKILL');
+    const gone = new Promise((resolve) => this.#process.once('exit', resolve));
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    this.#process.kill('SIGKILL');
     await gone;
   }
 }

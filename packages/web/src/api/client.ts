@@ -33,8 +33,8 @@ export type CallInput<Id extends OperationId> = Part<'params', Params<Id>> &
     /** The request continues after its page is closed. */
     keepalive?: boolean;
     /**
-     * The request shares no TCP connection with other requests, some of which may hang after the network was
-     * interrupted. It carries no cookies, because browsers keep such connections apart.
+     * Sends the request without cookies. Browsers use other TCP connections for such requests, so it does not wait for
+     * a connection that hangs since an interruption of the network.
      */
     ownConnection?: boolean;
   };

@@ -135,10 +135,10 @@ function sizeLabel({ nominal, rungs }: Profile): string {
   const rates = rungs
     .filter(({ eligibility }) => eligibility !== 'ineligible')
     .map(({ nominal_bitrate_kbps }) => nominal_bitrate_kbps);
+  const known = rates.length === 0 ? [nominal.bitrate_kbps] : rates;
   const facts = streamFacts(nominal);
-  if (rates.length === 0) return t('Up to {size} at {fps} frames a second, about {mbps} Mbit/s.', facts);
-  const least = mbpsLabel(Math.min(...rates));
-  const most = mbpsLabel(Math.max(...rates));
+  const least = mbpsLabel(Math.min(...known));
+  const most = mbpsLabel(Math.max(...known));
   return least === most
     ? t('Up to {size} at {fps} frames a second, about {mbps} Mbit/s.', { ...facts, mbps: least })
     : t('Up to {size} at {fps} frames a second, {least} to {most} Mbit/s.', { ...facts, least, most });
