@@ -60,7 +60,7 @@ export const drills = [
     name: 'replicas-faults',
     words: ['control-plane/src/integration/replicas-faults.all.test.ts'],
     whole:
-      'three control planes with 20 hosts and 60 sessions: a replica killed, stopped and cut off from Postgres and from NATS past its leases, told to stop; two replicas that do not see each other; NATS and Postgres ended and started; each ten times; a second Postgres that takes over',
+      'three control planes with 60 hosts and 240 sessions: a replica killed, stopped and cut off from Postgres and from NATS past its leases, told to stop; two replicas that do not see each other; NATS and Postgres ended and started; each ten times; a second Postgres that takes over',
     short: '6 hosts and 12 sessions, each fault once, without waiting for leases',
   },
   {
@@ -81,8 +81,8 @@ export const drills = [
     name: 'rolling-upgrade',
     words: ['control-plane/src/integration/rolling-upgrade.all.test.ts'],
     whole:
-      'three control planes behind HAProxy replaced one after another, with 20 hosts, 100 sessions and 50 requests a second',
-    short: '4 hosts, 8 sessions and 20 requests a second',
+      'three control planes of the release before the newest migration, behind HAProxy, replaced by this release one after another, with 20 hosts, 100 sessions and 50 requests a second',
+    short: 'the same release again, with 4 hosts, 8 sessions and 20 requests a second',
   },
   {
     name: 'job-histories',

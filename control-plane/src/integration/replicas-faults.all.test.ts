@@ -4,7 +4,7 @@ import { BuiltReplicas, RECOVERED } from '../testing/built-replicas.ts';
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const TIMES = LONG ? 10 : 1;
 const LEASE_MS = 30_000;
-const SIZE = LONG ? { hosts: 20, sessionsPerHost: 3 } : { hosts: 6, sessionsPerHost: 2 };
+const SIZE = LONG ? { hosts: 60, sessionsPerHost: 4 } : { hosts: 6, sessionsPerHost: 2 };
 
 describe('three control planes with a fault', () => {
   let fleet: BuiltReplicas;

@@ -1,17 +1,29 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { systemClock } from '@footlight/platform';
 import { Agent, fetch } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { BuiltReplicas, RECOVERED } from '../testing/built-replicas.ts';
+import { checkOutEarlierRelease } from '../testing/earlier-release.ts';
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const SIZE = LONG ? { hosts: 20, sessionsPerHost: 5 } : { hosts: 4, sessionsPerHost: 2 };
 const REQUESTS_PER_SECOND = LONG ? 50 : 20;
 
 let fleet: BuiltReplicas;
+let folder: string;
 beforeAll(async () => {
-  fleet = await BuiltReplicas.start({ ...SIZE, behindHaproxy: true });
-}, 180_000);
-afterAll(() => fleet?.end(), 60_000);
+  folder = mkdtempSync(join(tmpdir(), 'earlier-release-'));
+  // The long form upgrades from the release that lacks the newest migration. The short form, which needs no history of
+  // git, starts the same release again.
+  if (LONG) checkOutEarlierRelease(folder);
+  fleet = await BuiltReplicas.start({ ...SIZE, behindHaproxy: true, ...(LONG && { firstRelease: folder }) });
+}, 600_000);
+afterAll(async () => {
+  await fleet?.end();
+  rmSync(folder, { recursive: true, force: true });
+}, 60_000);
 
 /** People who send requests all the time, through HAProxy. */
 class Requests {

@@ -44,6 +44,8 @@ export interface FleetSize {
   sessionsPerHost: number;
   /** Whether HAProxy, configured as in deploy/, replaces the relay in front of the replicas. */
   behindHaproxy?: boolean;
+  /** Checkout of the release that the replicas run until they are started again. Default: this checkout. */
+  firstRelease?: string;
 }
 
 /**
@@ -113,7 +115,10 @@ export class BuiltReplicas {
         postgres: await this.#relay(new URL(`postgres://${url.host}`)),
         nats: await this.#relay(new URL(`nats://${this.nats[n === 2 ? 1 : 0]?.address}`)),
       };
-      this.each.push({ ...replica, process: await this.#launchProcess(n, replica, url) });
+      this.each.push({
+        ...replica,
+        process: await this.#launchProcess(n, replica, url, this.#size.firstRelease),
+      });
     }
     this.balancer = await this.#relay(...this.addresses());
     if (this.#ports !== null) {
@@ -170,8 +175,10 @@ export class BuiltReplicas {
     n: number,
     { port, postgres, nats }: Omit<BuiltReplica, 'process'>,
     url: URL,
+    checkout?: string,
   ): Promise<OwnProcess> {
     const process = await startOwnProcess(join(this.#folder, String(n)), {
+      ...(checkout !== undefined && { checkout }),
       env: {
         DATABASE_URL: through(url, postgres),
         SERVICE_BUS_URL: `nats://${BUS_TOKEN}@127.0.0.1:${nats.port}`,
@@ -249,7 +256,7 @@ export class BuiltReplicas {
     return this.each.filter((_replica, n) => n !== without).map(({ process }) => new URL(process.url));
   }
 
-  /** Starts a replica that has ended, with the same address as before. */
+  /** Starts a replica that has ended, with the same address as before and the release of this checkout. */
   async startAgain(n: number): Promise<void> {
     const replica = this.at(n);
     replica.process = await this.#launchProcess(n % REPLICAS, replica, this.#url);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-const PROGRAM = fileURLToPath(new URL('../../../scripts/control-plane', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const FAST_TIME = pathToFileURL(fileURLToPath(new URL('./fast-time.mjs', import.meta.url))).href;
 const START_LIMIT_MS = 120_000;
 
@@ -53,7 +53,7 @@ export async function askOwnProcess(
 /**
  * Starts the built service on a free port with its data in the given folder and TLS off.
  * @param options speed: factor by which the service's clock runs faster; through: a command that starts the service by
- *   exec
+ *   exec; checkout: another checkout, for the service of another release
  * @throws Error with the log when the service does not start
  */
 export async function startOwnProcess(
@@ -62,9 +62,16 @@ export async function startOwnProcess(
     env = {},
     speed = 1,
     through = [],
-  }: { env?: Record<string, string>; speed?: number; through?: readonly string[] } = {},
+    checkout = ROOT,
+  }: {
+    env?: Record<string, string>;
+    speed?: number;
+    through?: readonly string[];
+    checkout?: string;
+  } = {},
 ): Promise<OwnProcess> {
-  const [command = PROGRAM, ...words] = [...through, PROGRAM];
+  const program = join(checkout, 'scripts/control-plane');
+  const [command = program, ...words] = [...through, program];
   const child = spawn(command, words, {
     env: {
       PATH: process.env.PATH,
@@ -76,6 +83,7 @@ export async function startOwnProcess(
       SERVICE_CONNECTIONS_PER_ADDRESS: '0',
       // A backup of a Postgres database needs pg_dump of the server's version.
       SERVICE_BACKUP_KEEP: '0',
+      SERVICE_BACKUP_BEFORE_MIGRATION: '0',
       ...(speed !== 1 && { NODE_OPTIONS: `--import ${FAST_TIME}`, FOOTLIGHT_TIME_SPEED: String(speed) }),
       ...env,
     },
