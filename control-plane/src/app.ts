@@ -30,6 +30,7 @@ import { createImages, type Images, registerImagesRoutes } from './images/index.
 import { RELEASE } from './install-location.ts';
 import { createJobs, type JobsService, registerJobsRoutes } from './jobs/index.ts';
 import { createMetrics, createMetricsListener, measuredBus } from './metrics/index.ts';
+import { AcmeOrders } from './platform/acme.ts';
 import type { Bus } from './platform/bus/bus.ts';
 import { createInProcessBus } from './platform/bus/in-process.ts';
 import type { Config } from './platform/config/config.ts';
@@ -43,7 +44,7 @@ import { NO_METERS } from './platform/meters.ts';
 import type { Platform } from './platform/platform.ts';
 import { PeriodicWriter } from './platform/queues/periodic-writer.ts';
 import { WriteBatch } from './platform/queues/write-batch.ts';
-import { loadCertificate } from './platform/tls.ts';
+import { loadCertificate, pairPaths } from './platform/tls.ts';
 import { ReloadedCertificate } from './platform/tls-reload.ts';
 import { createProfiles, registerProfilesRoutes } from './profiles/index.ts';
 import { createRecordings, registerRecordingsRoutes } from './recordings/index.ts';
@@ -132,10 +133,18 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
   try {
     const firstCertificate = config.tls ? await loadCertificate(config.tls, { clock, random, logger }) : null;
     const reloaded =
-      firstCertificate && config.tls?.provided
-        ? new ReloadedCertificate(firstCertificate, config.tls.provided, { clock, logger })
+      firstCertificate && (config.tls?.provided || config.tls?.acme)
+        ? new ReloadedCertificate(firstCertificate, pairPaths(config.tls), { clock, logger })
         : null;
-    const certificate = () => reloaded?.current ?? firstCertificate;
+    const orders =
+      reloaded && config.tls?.acme
+        ? new AcmeOrders(config.tls.acme, pairPaths(config.tls), reloaded, { clock, random, logger })
+        : null;
+    const certificate = () => {
+      const pair = reloaded?.current ?? firstCertificate;
+      const orderProblem = orders?.problem;
+      return pair && { ...pair, ...(orderProblem && { orderProblem }) };
+    };
     const metrics = config.metrics === null ? null : await createMetrics();
     const meters = metrics?.meters ?? NO_METERS;
     const backupFolder = createBackupFolder({
@@ -181,6 +190,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       clock: systemClock,
       random,
       certificate: firstCertificate,
+      ...(orders && { challengeAnswer: (token: string) => orders.answer(token) }),
       writable: () => !database.full,
       ...(metrics && { meters }),
       ...(overrides.listenerLimits && { limits: overrides.listenerLimits }),
@@ -188,6 +198,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     opened.push(() => server.close());
     reloaded?.start((pair) => server.listeners.setCertificate(pair));
     opened.push(() => reloaded?.close());
+    opened.push(() => orders?.close());
 
     const backups = createBackups(platform, { folder: backupFolder, jobAdmin: jobs.admin });
     const settings = createSettings(platform);
@@ -209,7 +220,8 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     opened.push(() => accounts.close());
     const fleet = createFleet(platform, {
       socketClock: systemClock,
-      certificate,
+      // Hosts do not pin a certificate that is renewed every few weeks; they check its authority.
+      certificate: orders === null ? certificate : () => null,
       ...(overrides.installDir !== undefined && { installDir: overrides.installDir }),
       ...(overrides.credentialLimits && { credentialLimits: overrides.credentialLimits }),
     });
@@ -318,6 +330,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
         const metricsPage = (await metricsListener?.listen()) ?? null;
         const addresses = { ...(await server.listeners.listen()), metrics: metricsPage };
         leader.start();
+        orders?.start();
         logger.info(addresses, 'service.listening');
         return addresses;
       },

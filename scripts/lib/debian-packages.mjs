@@ -73,6 +73,7 @@ const testPackages = [
   { name: 'catatonit', why: 'the first process in them' },
   { name: 'docker-registry', why: 'the registry of images', service: 'docker-registry' },
   { name: 'prometheus', why: 'reads the metrics, and checks the alerts', service: 'prometheus' },
+  { name: 'pebble', why: 'a certificate authority' },
   { name: 'nginx-light', why: 'a proxy in front of the control plane', service: 'nginx' },
   { name: 'libcap2-bin', why: 'reads what a session’s processes may do' },
   { name: 'python3-gi', why: 'the webrtcbin peer of the benches' },

@@ -13,6 +13,8 @@ export interface CertificateInForce {
   chain: readonly Buffer[];
   /** SHA-256 of the leaf's DER, upper-case hex pairs with colons. */
   fingerprint: string;
+  /** Why the last order of a certificate over ACME failed. */
+  orderProblem?: string;
 }
 
 /** Dependencies of the accounts on other features. */

@@ -44,24 +44,31 @@ interface Dependencies {
   logger: Logger;
 }
 
+/** Files of the certificate: the operator's, those of ACME orders, or the generated ones. */
+export function pairPaths({ provided, acme, dir }: NonNullable<Config['tls']>): PairPaths {
+  const folder = acme === null ? dir : join(dir, 'acme');
+  return provided ?? { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') };
+}
+
 /**
- * The operator's key pair, or the one in `tls.dir`, generated on first use (ECDSA P-256, ten years, this machine's
- * names and addresses). A generated pair is not changed when names change.
+ * The pair in `pairPaths`. Unless it is the operator's, it is generated on first use (ECDSA P-256, ten years, this
+ * machine's names and addresses). A generated pair is not changed when names change; an ACME order replaces it.
  * @throws with a sentence when a file cannot be read or written, or the pair is unusable
  */
 export async function loadCertificate(
   tls: NonNullable<Config['tls']>,
   deps: Dependencies,
 ): Promise<Certificate> {
-  const paths = tls.provided ?? { certFile: join(tls.dir, 'cert.pem'), keyFile: join(tls.dir, 'key.pem') };
+  const paths = pairPaths(tls);
   const generate = tls.provided === null && !(existsSync(paths.certFile) && existsSync(paths.keyFile));
   if (generate) await generatePair(paths, tls, deps);
-  const pair = await readPair(paths, tls.provided === null ? 'self_signed' : 'provided');
+  const source = tls.provided === null && tls.acme === null ? 'self_signed' : 'provided';
+  const pair = await readPair(paths, source);
   warnAbout(pair, paths.certFile, deps);
   deps.logger.info(
     {
-      mode: tls.provided === null ? 'self-signed' : 'provided',
-      origin: tls.provided !== null ? 'provided' : generate ? 'generated' : 'reused',
+      mode: source === 'provided' ? 'provided' : 'self-signed',
+      origin: source === 'provided' && !generate ? 'provided' : generate ? 'generated' : 'reused',
       path: paths.certFile,
       fingerprint: pair.fingerprint,
     },

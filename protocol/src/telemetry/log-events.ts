@@ -15,6 +15,8 @@ export const LOG_EVENTS = [
   'accounts.setup_token_ready',
   'accounts.setup_watch_failed',
   'accounts.token_touch_failed',
+  'acme.failed',
+  'acme.ordering',
   'activity.not_recorded',
   'agent.cannot_run',
   'agent.handler_failed',

@@ -102,7 +102,10 @@ function describeCertificate(
   }
   const host = hostWithoutPort(request.host ?? '');
   const covered = coversHost(leaf, host);
-  const advice = certificateAdvice(info, covered, host, nowMs);
+  const advice =
+    certificate.orderProblem === undefined
+      ? certificateAdvice(info, covered, host, nowMs)
+      : `No certificate could be ordered from the certificate authority: ${certificate.orderProblem}`;
   return { in_use: true, info, host_covered: covered, ...(advice !== undefined && { advice }) };
 }
 

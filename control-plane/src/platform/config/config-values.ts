@@ -240,6 +240,31 @@ export const hostList = reading('a comma list of names and addresses', (text) =>
   return entries.every((entry) => /^[A-Za-z0-9._:*-]{1,253}$/.test(entry)) ? entries : null;
 });
 
+/** Maximum names of SERVICE_ACME_HOSTS. Let's Encrypt allows 100, but a person reads each of these names. */
+const MAX_ACME_HOSTS = 10;
+
+/** Public DNS names: no addresses, no wildcards, because the challenge http-01 supports neither. */
+export const dnsNames = reading(
+  `a comma list of at most ${MAX_ACME_HOSTS} public names such as footlight.example.org`,
+  (text) => {
+    const names = commaList(text.toLowerCase());
+    const areValid = names.every(
+      (name) =>
+        name.length <= 253 && /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$/.test(name),
+    );
+    return areValid && names.length >= 1 && names.length <= MAX_ACME_HOSTS ? names : null;
+  },
+);
+
+export const emailAddress = reading('an e-mail address', (text) =>
+  /^[^\s@]+@[^\s@]+$/.test(text) && text.length <= 254 ? text : null,
+);
+
+export const httpsUrl = reading('an https address', (text) => {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  return url?.protocol === 'https:' && url.username === '' ? url : null;
+});
+
 /** Names of providers, lower-cased. */
 export const nameList = reading('a comma list of names such as steam', (text) => {
   const names = commaList(text.toLowerCase());

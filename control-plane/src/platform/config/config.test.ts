@@ -22,7 +22,8 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
 const CONTRACT_VARIABLES = `
   DATABASE_URL SERVICE_DATA_DIR SERVICE_BUS_URL SERVICE_LOG_LEVEL SERVICE_METRICS_ADDR SERVICE_METRICS_TOKEN SERVICE_ENV
   LISTEN_ADDR CONTROL_PORT SERVICE_TLS SERVICE_TLS_PORT SERVICE_TLS_ADDR SERVICE_TLS_DIR SERVICE_TLS_CERT SERVICE_TLS_KEY
-  SERVICE_TLS_HOSTS SERVICE_PUBLIC_HOST SERVICE_HTTP_REDIRECT SERVICE_TLS_REDIRECT_PORT SERVICE_ALLOWED_ORIGINS
+  SERVICE_TLS_HOSTS SERVICE_PUBLIC_HOST SERVICE_ACME_HOSTS SERVICE_ACME_EMAIL SERVICE_ACME_URL SERVICE_ACME_CA_FILE
+  SERVICE_HTTP_REDIRECT SERVICE_TLS_REDIRECT_PORT SERVICE_ALLOWED_ORIGINS
   SERVICE_TRUSTED_PROXIES PUBLIC_BASE_URL AUTH_TOKEN_TTL REGISTRATION_MODE
   SERVICE_MIN_CLIENT_VERSION SERVICE_LATEST_CLIENT_VERSION SERVICE_SETUP_TOKEN_PATH BOOTSTRAP_ADMIN_EMAIL
   BOOTSTRAP_ADMIN_USERNAME BOOTSTRAP_ADMIN_PASSWORD SERVICE_DEV_AGENT_AUTH SERVICE_DEV_AGENT_KEY_PATH
@@ -321,6 +322,45 @@ describe('configuration from the environment', () => {
       { urls: ['stun:a.example'] },
       { urls: ['turn:b.example'], username: 'u', credential: 'c' },
     ]);
+  });
+
+  describe('of certificates over ACME', () => {
+    const HOSTS = { SERVICE_ACME_HOSTS: 'Footlight.example.org, play.example.org' };
+
+    test('has the names, and the authority of Let’s Encrypt by default', () => {
+      expect(loadConfig({}).tls?.acme).toBeNull();
+      expect(loadConfig(HOSTS).tls?.acme).toEqual({
+        hosts: ['footlight.example.org', 'play.example.org'],
+        email: null,
+        directory: new URL('https://acme-v02.api.letsencrypt.org/directory'),
+        caFile: null,
+      });
+    });
+
+    test.each(['localhost', '192.0.2.1', '*.example.org', 'a..example', '-a.example', 'a.example:443', ','])(
+      'refuses %s, for which no authority can issue a certificate by requests to port 80',
+      (hosts) => {
+        expect(problemsOf({ SERVICE_ACME_HOSTS: hosts })).toEqual([
+          expect.stringMatching(/^SERVICE_ACME_HOSTS: expected a comma list of at most 10 public names/),
+        ]);
+      },
+    );
+
+    test.each([
+      ['SERVICE_TLS', 'off', 'SERVICE_TLS is off'],
+      ['SERVICE_BUS_URL', 'nats://127.0.0.1:4222', 'with several control planes'],
+    ])('is refused with %s=%s', (name, value, reason) => {
+      const env = { ...HOSTS, DATABASE_URL: 'postgres://u:p@localhost/f', [name]: value };
+      expect(problemsOf(env)).toEqual([
+        expect.stringContaining(`SERVICE_ACME_HOSTS: expected unset, because ${reason}`),
+      ]);
+    });
+
+    test('names variables that need it', () => {
+      expect(problemsOf({ SERVICE_ACME_EMAIL: 'ada@example.org' })).toEqual([
+        'SERVICE_ACME_EMAIL: expected together with SERVICE_ACME_HOSTS',
+      ]);
+    });
   });
 
   describe('of TURN servers', () => {

@@ -49,6 +49,11 @@ export interface Config {
     /** The operator's PEM files; null: a generated pair in `dir` is used. */
     provided: { certFile: string; keyFile: string } | null;
     extraNames: readonly string[];
+    /**
+     * Names for which a certificate is ordered over ACME; null: no certificate is ordered. caFile: CA of the directory;
+     * null: the CAs that Node trusts.
+     */
+    acme: { hosts: readonly string[]; email: string | null; directory: URL; caFile: string | null } | null;
   } | null;
   accounts: {
     tokenTtlMs: number;
@@ -280,6 +285,20 @@ function contradictions(values: Values, { rollingMs, postmortemMs }: Config['tel
     problems.push(`${missing}: expected together with its other half; set both or neither`);
   }
   const { SERVICE_BUS_URL: bus, DATABASE_URL: database } = values;
+  if (values.SERVICE_ACME_HOSTS === undefined) {
+    for (const name of ['SERVICE_ACME_EMAIL', 'SERVICE_ACME_CA_FILE'] as const)
+      if (values[name] !== undefined) problems.push(`${name}: expected together with SERVICE_ACME_HOSTS`);
+  } else {
+    const unneeded =
+      values.SERVICE_TLS === 'off'
+        ? 'SERVICE_TLS is off'
+        : values.SERVICE_TLS_CERT !== undefined
+          ? 'SERVICE_TLS_CERT names your own certificate'
+          : bus !== undefined
+            ? 'with several control planes the load balancer needs the certificate'
+            : null;
+    if (unneeded !== null) problems.push(`SERVICE_ACME_HOSTS: expected unset, because ${unneeded}`);
+  }
   if (bus !== undefined && database?.dialect !== 'postgres') {
     problems.push(
       'SERVICE_BUS_URL: expected unset, because a SQLite file belongs to one control plane; replicas share a Postgres (DATABASE_URL=postgres://…)',
@@ -429,7 +448,19 @@ function assemble(values: CompleteValues, given: Values): Config {
             listen: values.SERVICE_TLS_ADDR,
             dir: values.SERVICE_TLS_DIR,
             provided: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : null,
-            extraNames: [...(values.SERVICE_TLS_HOSTS ?? []), ...(values.SERVICE_PUBLIC_HOST ?? [])],
+            extraNames: [
+              ...(values.SERVICE_TLS_HOSTS ?? []),
+              ...(values.SERVICE_PUBLIC_HOST ?? []),
+              ...(values.SERVICE_ACME_HOSTS ?? []),
+            ],
+            acme: values.SERVICE_ACME_HOSTS
+              ? {
+                  hosts: values.SERVICE_ACME_HOSTS,
+                  email: values.SERVICE_ACME_EMAIL ?? null,
+                  directory: values.SERVICE_ACME_URL,
+                  caFile: values.SERVICE_ACME_CA_FILE ?? null,
+                }
+              : null,
           },
     accounts: {
       tokenTtlMs: values.AUTH_TOKEN_TTL,

@@ -11,6 +11,7 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import type { WebSocket } from 'ws';
+import { CHALLENGE_PREFIX } from '../acme.ts';
 import type { Config } from '../config/config.ts';
 import { ApiError, badNodeCredential, invalid, noSuch } from '../errors.ts';
 import { LOG_LINES_PER_MINUTE } from '../limits.ts';
@@ -117,6 +118,8 @@ export interface ServerOptions {
   random: Random;
   /** The first pair; null: no TLS listener. */
   certificate: CertificatePem | null;
+  /** Answer to a request of a certificate authority (CHALLENGE_PREFIX); null: the token is unknown. */
+  challengeAnswer?: (token: string) => string | null;
   /** Whether ordinary writes may run; checked before the body is read. */
   writable: () => boolean;
   /** Missing: requests are not counted for metrics. */
@@ -232,6 +235,13 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     const { headers, url = '/' } = request.raw;
     if (!hasOneHost(request.raw)) return done(invalid('A request names exactly one Host.'));
     if (headers['x-forwarded-for'] !== undefined) warnOfUntrustedProxy(request.raw);
+    if (options.challengeAnswer !== undefined && url.startsWith(CHALLENGE_PREFIX)) {
+      const answer = options.challengeAnswer(url.slice(CHALLENGE_PREFIX.length));
+      if (answer !== null) {
+        reply.type('application/octet-stream').send(answer);
+        return;
+      }
+    }
     // The framework would refuse unknown types with 415; here only uploads have a type.
     request.sentContentType = headers['content-type'];
     if (request.sentContentType !== undefined) headers['content-type'] = 'application/octet-stream';

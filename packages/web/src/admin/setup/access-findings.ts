@@ -30,6 +30,7 @@ export const ACCESS_SENTENCES = [
   msg(
     'The server signed its certificate itself. Browsers warn until each device trusts it, or until you give the server a certificate that browsers trust already.',
   ),
+  msg('No certificate could be ordered from the certificate authority: {reason}'),
   msg('The Origin of this request cannot be read, so pages of it cannot open sessions.'),
   msg('Pages of this origin cannot open sessions. The list is set by SERVICE_ALLOWED_ORIGINS; add it there.'),
   msg('Pages of this origin cannot open sessions. Add it to the allowed origins.'),
