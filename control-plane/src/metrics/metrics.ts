@@ -111,7 +111,8 @@ export function createMetrics(): Metrics {
   const hosts = gauge('hosts', 'Hosts by status.', ['status']);
   const slots = gauge('encode_slots', 'Encode slots of the GPUs that online hosts reported last.');
   const slotsUsed = gauge('encode_slots_used', 'Of these, the encode slots that sessions hold.');
-  const jobRuns = gauge('job_runs', 'Runs of background jobs that wait or run.', ['job', 'state']);
+  // Not `job`, because Prometheus puts the name of the scrape job into this label.
+  const jobRuns = gauge('job_runs', 'Runs of background jobs that wait or run.', ['job_name', 'state']);
   const sockets = gauge('sockets', 'Open sockets of this process: of agents, and of viewers.', ['of']);
   const leases = gauge('leases_held', 'Leases of background work that this process holds.', ['lease']);
   const connections = gauge('database_connections', 'Connections to Postgres; waiting: callers.', ['state']);
@@ -130,7 +131,7 @@ export function createMetrics(): Metrics {
     slots.set(slotCounts.total);
     slotsUsed.set(slotCounts.used);
     jobRuns.reset();
-    for (const { job, state, count } of runs) jobRuns.set({ job, state }, count);
+    for (const { job, state, count } of runs) jobRuns.set({ job_name: job, state }, count);
     sockets.set({ of: 'agents' }, from.agentSockets());
     sockets.set({ of: 'viewers' }, from.viewerSockets());
     leases.reset();

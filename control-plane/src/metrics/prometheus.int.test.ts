@@ -113,6 +113,22 @@ scrape_configs: [{${job}}]
     expect(missing).toEqual([]);
   });
 
+  test('keeps the labels of every metric, because none has a name that the scrape uses itself', async () => {
+    const at = app.clock.nowMs();
+    await app.plane.platform.database.db
+      .insertInto('job_runs')
+      .values({
+        ...{ id: UNKNOWN_ID, job_id: 'artwork.prune_orphans', host_id: null, state: 'pending' },
+        ...{ trigger: 'manual', actor_user_id: null, attempt: 1, scheduled_for: at, claimed_at: null },
+        ...{ started_at: null, finished_at: null, params: '{}', summary: '{}', error: null, created_at: at },
+        ...{ claimed_boot: null, fence: null },
+      })
+      .execute();
+    await expect.poll(() => query('footlight_job_runs')).not.toEqual([]);
+    expect(await query('{__name__=~"footlight_.+",exported_job!=""}')).toEqual([]);
+    expect(await query('{__name__=~"footlight_.+",exported_instance!=""}')).toEqual([]);
+  });
+
   test.each(queries)('answers the panel "%s"', async (title, expr) => {
     const result = await query(expr);
     expect(result, expr).toBeInstanceOf(Array);
