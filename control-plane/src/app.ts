@@ -8,7 +8,7 @@ import {
   systemRandom,
 } from '@footlight/platform';
 import { type AccountsDeps, createAccounts, registerAccountsRoutes } from './accounts/index.ts';
-import { createActivity, registerActivityRoutes } from './activity/index.ts';
+import { createActivity, registerActivityRoutes, registerSealing } from './activity/index.ts';
 import { type Artwork, type ArtworkDeps, createArtwork, registerArtworkRoutes } from './artwork/index.ts';
 import {
   createBackupFolder,
@@ -173,6 +173,8 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     opened.push(() => leader.close());
     const activity = createActivity({ database, clock, logger });
     opened.push(() => activity.settled());
+    if (config.secrets.keys !== null)
+      registerSealing({ clock, database, leader, logger }, config.secrets.keys);
     // Use the machine's clock. A test's clock stands still, so close() would wait forever for a collector that does not
     // answer.
     const traces = config.traces && (await createOtlpTraces(config.traces, { clock: systemClock, logger }));

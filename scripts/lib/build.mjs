@@ -61,6 +61,7 @@ const bundles = [
     programs: {
       'main.js': 'main.ts',
       'backup-main.js': 'backup-main.ts',
+      'audit-main.js': 'audit-main.ts',
       'upgrade-main.js': 'upgrade-main.ts',
     },
     external: OUTSIDE,

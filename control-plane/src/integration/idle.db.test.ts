@@ -20,7 +20,10 @@ describeSqlite('an idle instance on SQLite', ({ fresh }) => {
 
   test('writes nothing for ten minutes, although its background tasks run and keep their leases', async () => {
     // Jobs record their runs. With this interval none becomes due in the ten minutes.
-    app = await createTestApp(await fresh(), { env: { SERVICE_JOBS_TICK_SECS: '3600' } });
+    const key = Buffer.alloc(32, 1).toString('base64');
+    app = await createTestApp(await fresh(), {
+      env: { SERVICE_JOBS_TICK_SECS: '3600', SERVICE_SECRET_KEY: key },
+    });
     const { clock, plane } = app;
     await addHost(app, 'gpu-01');
     await plane.listen();

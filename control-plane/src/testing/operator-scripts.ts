@@ -6,7 +6,7 @@ const scripts = fileURLToPath(new URL('../../../scripts', import.meta.url));
 
 /** Runs a script like an operator, configured only by the environment. */
 export async function runScript(
-  script: 'backup' | 'restore',
+  script: 'audit' | 'backup' | 'restore',
   words: string[],
   env: Record<string, string>,
 ): Promise<{ code: number | null; output: string }> {
