@@ -66,6 +66,7 @@ import {
   type Telemetry,
 } from './telemetry/index.ts';
 import { createOtlpTraces } from './traces/index.ts';
+import { createWebhook, registerWebhookRoutes } from './webhook/index.ts';
 
 /** Tests replace the machine's dependencies and raise limits with these fields. */
 export interface Overrides {
@@ -171,7 +172,10 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     opened.push(() => bus.close());
     const leader = createLeader({ database, clock, random, logger });
     opened.push(() => leader.close());
-    const activity = createActivity({ database, clock, logger });
+    const webhook =
+      config.webhook && createWebhook({ clock, database, leader, logger, random }, config.webhook);
+    if (webhook) opened.push(() => webhook.close());
+    const activity = createActivity({ database, clock, logger, webhook });
     opened.push(() => activity.settled());
     if (config.secrets.keys !== null)
       registerSealing({ clock, database, leader, logger }, config.secrets.keys);
@@ -185,7 +189,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     };
     const jobs = createJobs(base);
     opened.push(() => jobs.close());
-    const platform: Platform = { ...base, jobs };
+    const platform: Platform = { ...base, jobs, webhook };
     const server = await createServer({
       config,
       logger,
@@ -264,6 +268,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       viewerSockets: () => signaling.connected,
       leases: () => leader.held(),
       connections: () => database.connections(),
+      webhook: async () => (await webhook?.backlog()) ?? null,
     });
     const metricsListener =
       metrics && config.metrics && createMetricsListener(config.metrics, metrics, logger);
@@ -299,6 +304,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     registerStorageRoutes(server, createStorage(platform, { collected: discovery.forget }), platform);
     registerJobsRoutes(server, jobs);
     registerBackupRoutes(server, backups);
+    registerWebhookRoutes(server, webhook);
     await registerReference(server);
     await registerPages(server, { webDir: config.webDir, logger, gate: accounts });
     const unhandled = server.unhandled();

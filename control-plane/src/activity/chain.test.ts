@@ -217,7 +217,9 @@ describe('the report', () => {
     log[2] = { ...at(log, 2), created_at: 1e18 };
     const { code, lines } = report(log);
     expect(code).toBe(1);
-    expect(lines.at(-1)).toMatch(/^tampered: entry 5 \(host\.drain, time 1000000000000000000\) does not match/);
+    expect(lines.at(-1)).toMatch(
+      /^tampered: entry 5 \(host\.drain, time 1000000000000000000\) does not match/,
+    );
   });
 
   test('says that entries were sealed long after they were written', () => {

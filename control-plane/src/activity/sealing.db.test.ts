@@ -36,7 +36,7 @@ describeDatabases('the seals of the activity log', (databases) => {
     const opened = own ? await openDatabase(target, { logger }) : database;
     const leader: Leader = createLeader({ database: opened, clock, random: systemRandom, logger });
     registerSealing({ clock, database: opened, leader, logger }, KEYS);
-    const activity = createActivity({ database: opened, clock, logger });
+    const activity = createActivity({ database: opened, clock, logger, webhook: null });
     let isClosed = false;
     const close = async () => {
       if (isClosed) return;

@@ -18,7 +18,7 @@ describeDatabases('the activity log', (databases) => {
   const entry = [null, 'app.create', 'x'] as const;
 
   test('keeps who did what, numbered in order', async () => {
-    const activity = createActivity({ database, clock, logger });
+    const activity = createActivity({ database, clock, logger, webhook: null });
     await activity.record(...entry, { keys: ['a'] });
     await activity.record(...entry);
     const [first, second] = await rows();
@@ -33,13 +33,13 @@ describeDatabases('the activity log', (databases) => {
   });
 
   test('replaces details over 4096 bytes', async () => {
-    const activity = createActivity({ database, clock, logger });
+    const activity = createActivity({ database, clock, logger, webhook: null });
     await activity.record(...entry, { text: 'ä'.repeat(2_050) });
     expect((await rows()).at(-1)?.details).toBe('{"truncated":true}');
   });
 
   test('never fails the operation: not inside a transaction, not without a database', async () => {
-    const activity = createActivity({ database, clock, logger });
+    const activity = createActivity({ database, clock, logger, webhook: null });
     await expect(
       database.transaction(async () => {
         await activity.record(...entry);
@@ -50,7 +50,7 @@ describeDatabases('the activity log', (databases) => {
   });
 
   test('is complete when the control plane closes: entries under way are waited for', async () => {
-    const activity = createActivity({ database, clock, logger });
+    const activity = createActivity({ database, clock, logger, webhook: null });
     const before = (await rows()).length;
     for (let count = 0; count < 20; count += 1) void activity.record(...entry);
     await activity.settled();

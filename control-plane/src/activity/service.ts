@@ -1,7 +1,6 @@
-import type { Clock, Logger } from '@footlight/platform';
 import { ACTIVITY_ACTIONS, type ActivityEntry, type ActivityQuery } from '@footlight/protocol/rest';
-import { type Database, fromJson, instant, toJson } from '../platform/database/index.ts';
-import type { Activity } from '../platform/platform.ts';
+import { fromJson, instant, toJson } from '../platform/database/index.ts';
+import type { Activity, Platform } from '../platform/platform.ts';
 import { severityOf } from './severity.ts';
 import { type ActivityRow, insertEntry, listEntries } from './store.ts';
 
@@ -17,22 +16,31 @@ export interface ActivityLog extends Activity {
   list(query: ActivityQuery): Promise<{ items: ActivityEntry[]; next_cursor: number | null }>;
 }
 
-export function createActivity(deps: { database: Database; clock: Clock; logger: Logger }): ActivityLog {
-  const { database, clock, logger } = deps;
+export function createActivity(
+  deps: Pick<Platform, 'database' | 'clock' | 'logger' | 'webhook'>,
+): ActivityLog {
+  const { database, clock, logger, webhook } = deps;
   /** Writes that are not finished. Their number is bounded by the concurrent operations. */
   const underWay = new Set<Promise<void>>();
 
   async function write(...[actorUserId, action, targetId, details = {}]: Parameters<Activity['record']>) {
     const rendered = toJson(details);
+    const entry = {
+      actor_user_id: actorUserId,
+      action,
+      target_type: ACTIVITY_ACTIONS[action],
+      target_id: targetId,
+      details: Buffer.byteLength(rendered) > MAX_DETAILS_BYTES ? toJson({ truncated: true }) : rendered,
+      created_at: clock.nowMs(),
+    };
     try {
-      await insertEntry(database.db, {
-        actor_user_id: actorUserId,
-        action,
-        target_type: ACTIVITY_ACTIONS[action],
-        target_id: targetId,
-        details: Buffer.byteLength(rendered) > MAX_DETAILS_BYTES ? toJson({ truncated: true }) : rendered,
-        created_at: clock.nowMs(),
-      });
+      if (webhook === null) await insertEntry(database.db, entry);
+      else
+        await database.transaction(async (tx) => {
+          const id = await insertEntry(tx, entry);
+          const { actor_username: _, ...data } = toRecord({ ...entry, id, actor_username: null });
+          await webhook.add(tx, [{ type: `activity.${action}`, data }]);
+        });
     } catch (error) {
       logger.error({ action, targetId, err: error }, 'activity.not_recorded');
     }

@@ -6,8 +6,9 @@ import type { ActivityTable } from '../platform/database/tables/activity.ts';
 
 export type ActivityRow = Selectable<ActivityTable> & { actor_username: string | null };
 
-export async function insertEntry(db: Executor, entry: Insertable<ActivityTable>): Promise<void> {
-  await db.insertInto('activity').values(entry).execute();
+/** @returns number of the entry */
+export async function insertEntry(db: Executor, entry: Insertable<ActivityTable>): Promise<number> {
+  return (await db.insertInto('activity').values(entry).returning('id').executeTakeFirstOrThrow()).id;
 }
 
 /** Entries that match all filters, newest first. One extra row shows that another page exists. */

@@ -22,7 +22,12 @@ describeSqlite('an idle instance on SQLite', ({ fresh }) => {
     // Jobs record their runs. With this interval none becomes due in the ten minutes.
     const key = Buffer.alloc(32, 1).toString('base64');
     app = await createTestApp(await fresh(), {
-      env: { SERVICE_JOBS_TICK_SECS: '3600', SERVICE_SECRET_KEY: key },
+      env: {
+        SERVICE_JOBS_TICK_SECS: '3600',
+        SERVICE_SECRET_KEY: key,
+        SERVICE_WEBHOOK_URL: 'https://127.0.0.1/',
+        SERVICE_WEBHOOK_SECRET: `whsec_${key}`,
+      },
     });
     const { clock, plane } = app;
     await addHost(app, 'gpu-01');

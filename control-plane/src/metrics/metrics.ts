@@ -39,6 +39,8 @@ export interface Sources {
   leases(): readonly string[];
   /** Connections to the database; null: the database uses no connections. */
   connections(): { open: number; idle: number; waiting: number } | null;
+  /** Events that wait for the webhook, and the age of the oldest one in seconds; null: there is no webhook. */
+  webhook(): Promise<{ count: number; oldestSeconds: number } | null>;
 }
 
 export interface Metrics {
@@ -117,14 +119,18 @@ export function createMetrics(): Metrics {
   const leases = gauge('leases_held', 'Leases of background work that this process holds.', ['lease']);
   const connections = gauge('database_connections', 'Connections to Postgres; waiting: callers.', ['state']);
 
+  const webhookEvents = gauge('webhook_events', 'Events that the webhook has not confirmed.');
+  const webhookAge = gauge('webhook_oldest_seconds', 'Age of the oldest of these events; 0: none waits.');
+
   let sources: Sources | null = null;
 
   async function readSources(from: Sources): Promise<void> {
-    const [sessionCounts, hostCounts, slotCounts, runs] = await Promise.all([
+    const [sessionCounts, hostCounts, slotCounts, runs, backlog] = await Promise.all([
       from.sessions(),
       from.hosts(),
       from.slots(),
       from.openJobRuns(),
+      from.webhook(),
     ]);
     for (const state of nonterminalStates) sessions.set({ state }, sessionCounts.get(state) ?? 0);
     for (const status of HOST_STATUSES) hosts.set({ status }, hostCounts.get(status) ?? 0);
@@ -136,6 +142,8 @@ export function createMetrics(): Metrics {
     sockets.set({ of: 'viewers' }, from.viewerSockets());
     leases.reset();
     for (const lease of from.leases()) leases.set({ lease }, 1);
+    webhookEvents.set(backlog?.count ?? 0);
+    webhookAge.set(backlog?.oldestSeconds ?? 0);
     const pool = from.connections();
     for (const [state, count] of Object.entries(pool ?? {})) connections.set({ state }, count);
   }

@@ -11,6 +11,7 @@ import type { Fence, Leader } from './leader.ts';
 import type { Meters } from './meters.ts';
 import type { PeriodicWriter } from './queues/periodic-writer.ts';
 import type { WriteBatch } from './queues/write-batch.ts';
+import type { Webhook } from './webhook.ts';
 
 /** Writes the activity log; never throws and never rolls anything back. */
 export interface Activity {
@@ -115,5 +116,7 @@ export interface Platform {
   readonly meters: Meters;
   /** null: no collector is configured. */
   readonly traces: LaunchTraces | null;
+  /** null: no webhook is configured. */
+  readonly webhook: Webhook | null;
   readonly jobs: Jobs;
 }

@@ -45,6 +45,7 @@ const answers: Answers = {
   'setup.complete': () => ({ admin_exists: true, setup_completed: true }),
   'me.read': () => ({ user: { ...user, created_at: made.ago(9e9) } }),
   'access.check': () => made.accessCheck,
+  'admin.webhook.status': () => ({ configured: false, waiting: 0, oldest_at: null }),
   'apps.list': ({ query }) =>
     page(
       apps.filter((app) => app.enabled),

@@ -30,6 +30,7 @@ import { backupOperations } from './upkeep/backups.ts';
 import { deletionOperations } from './upkeep/deletions.ts';
 import { jobOperations } from './upkeep/jobs.ts';
 import { storageOperations } from './upkeep/storage.ts';
+import { webhookOperations } from './upkeep/webhook.ts';
 import { verdictOperations } from './verdict.ts';
 
 /**
@@ -157,7 +158,11 @@ export const areas = [
     summary: 'What would be deleted along with an app, a host or an account.',
     operations: deletionOperations,
   },
-  { name: 'Activity', summary: 'What was changed, by whom and when.', operations: activityOperations },
+  {
+    name: 'Activity',
+    summary: 'What was changed, by whom and when, and whether the webhook gets it.',
+    operations: { ...activityOperations, ...webhookOperations },
+  },
   { name: 'Development', summary: 'For tests and development only.', operations: devOperations },
 ] as const satisfies readonly Area[];
 

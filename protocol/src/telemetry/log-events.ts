@@ -228,6 +228,9 @@ export const LOG_EVENTS = [
   'tls.refused',
   'traces.not_sent',
   'warm_up.failed',
+  'webhook.dropped',
+  'webhook.failed',
+  'webhook.recovered',
   'worker.malformed_message',
   'worker.output',
 ] as const;

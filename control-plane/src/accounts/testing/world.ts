@@ -77,6 +77,7 @@ export async function openAccountsWorld(target: DatabaseTarget, options: Account
     activity,
     meters: NO_METERS,
     traces: null,
+    webhook: null,
   };
   const jobs = createJobs(base);
   const platform: Platform = { ...base, jobs };

@@ -179,6 +179,7 @@ export async function openFleetWorld(
     bus: createInProcessBus({ clock, logger }),
     meters: NO_METERS,
     traces: null,
+    webhook: null,
     leader: { register() {}, start() {}, async runNow() {}, held: () => [], async close() {} },
     jobs: {
       handle() {},

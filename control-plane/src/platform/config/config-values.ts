@@ -1,3 +1,4 @@
+import { createSecretKey, type KeyObject } from 'node:crypto';
 import { parseOriginList } from '@footlight/protocol/origins';
 import { isTimeZone } from '@footlight/protocol/rest';
 import { z } from 'zod';
@@ -225,6 +226,29 @@ export const busServers = reading(
     } catch {
       return null;
     }
+  },
+);
+
+/** Bytes of a webhook's secret. Source: Standard Webhooks, "Symmetric". */
+const WEBHOOK_SECRET_BYTES = { min: 24, max: 64 };
+
+/** Secret of a webhook. The type is KeyObject, because a KeyObject is never printed with its bytes. */
+export const webhookSecret = reading('whsec_ and base64 of 24 to 64 bytes', (text): KeyObject | null => {
+  const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text)?.[1];
+  const bytes = Buffer.from(encoded ?? '', 'base64');
+  const { min, max } = WEBHOOK_SECRET_BYTES;
+  return bytes.length >= min && bytes.length <= max ? createSecretKey(bytes) : null;
+});
+
+/** A receiver that the operator runs or uses; http would send the activity log readable over the network. */
+export const webhookUrl = reading(
+  'an https address, or an http address of this machine, without user, password and fragment',
+  (text) => {
+    if (!URL.canParse(text)) return null;
+    const url = new URL(text);
+    const isPlain = url.protocol === 'http:' && LOOPBACK.test(url.hostname);
+    if (url.protocol !== 'https:' && !isPlain) return null;
+    return url.username === '' && url.password === '' && url.hash === '' ? url : null;
   },
 );
 

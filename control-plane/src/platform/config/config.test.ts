@@ -35,6 +35,7 @@ const CONTRACT_VARIABLES = `
   SERVICE_STORAGE_PROVIDER SERVICE_PLACEMENT_POLICY SERVICE_VRAM_MIN_FREE_MB SERVICE_VRAM_INFLIGHT_ESTIMATE_MB
   SERVICE_VRAM_STALENESS_SECS SERVICE_SESSION_GRACE_SECS SERVICE_ICE_SERVERS SERVICE_TURN_URLS
   SERVICE_TURN_SECRET SERVICE_TELEMETRY_ROLLING_WINDOW SERVICE_TELEMETRY_POSTMORTEM_RETENTION SERVICE_TELEMETRY_RETAIN_INTERVAL SERVICE_BENCH_APP SERVICE_ENROLLMENT_TOKEN
+  SERVICE_WEBHOOK_URL SERVICE_WEBHOOK_SECRET
 `
   .trim()
   .split(/\s+/);
@@ -595,6 +596,49 @@ describe('configuration from the environment', () => {
     });
   });
 
+  describe('the webhook', () => {
+    const SECRET = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;
+    const URL_OF_IT = 'https://hooks.example/in?token=1';
+    const both = (url: string, secret = SECRET) =>
+      problemsOf({ SERVICE_WEBHOOK_URL: url, SERVICE_WEBHOOK_SECRET: secret });
+
+    test('needs an address and a secret', () => {
+      expect(loadConfig({}).webhook).toBeNull();
+      const { webhook } = loadConfig({ SERVICE_WEBHOOK_URL: URL_OF_IT, SERVICE_WEBHOOK_SECRET: SECRET });
+      expect(webhook?.url.href).toBe(URL_OF_IT);
+      expect(webhook?.key.export()).toEqual(Buffer.alloc(24, 1));
+      expect(problemsOf({ SERVICE_WEBHOOK_URL: URL_OF_IT })).toEqual([
+        expect.stringMatching(/^SERVICE_WEBHOOK_SECRET: .* both or neither/),
+      ]);
+      expect(problemsOf({ SERVICE_WEBHOOK_SECRET: SECRET })).toEqual([
+        expect.stringMatching(/^SERVICE_WEBHOOK_URL: .* both or neither/),
+      ]);
+    });
+
+    test.each([
+      ['https://10.0.0.7/hook', true],
+      ['http://127.0.0.1:9000/hook', true],
+      ['http://10.0.0.7/hook', false],
+      ['http://hooks.example/', false],
+      ['https://user:pass@hooks.example/', false],
+      ['https://hooks.example/#part', false],
+      ['ftp://hooks.example/', false],
+    ])('may be at %s: %s', (url, isAllowed) => {
+      const problems = both(url);
+      expect(problems).toEqual(isAllowed ? [] : [expect.stringMatching(/^SERVICE_WEBHOOK_URL: expected/)]);
+      expect(problems.join()).not.toContain('example');
+    });
+
+    test.each([
+      ['too short', `whsec_${Buffer.alloc(23).toString('base64')}`],
+      ['too long', `whsec_${Buffer.alloc(65).toString('base64')}`],
+      ['no prefix', Buffer.alloc(32).toString('base64')],
+      ['no base64', 'whsec_%%%%'],
+    ])('refuses a secret: %s', (_, secret) => {
+      expect(both(URL_OF_IT, secret)).toEqual([expect.stringMatching(/^SERVICE_WEBHOOK_SECRET: expected/)]);
+    });
+  });
+
   test('every documented variable is read, and no name is declared twice', () => {
     const known = Object.keys(VARIABLES);
     expect(CONTRACT_VARIABLES.filter((name) => !known.includes(name))).toEqual([]);
@@ -609,6 +653,8 @@ describe('configuration from the environment', () => {
       SERVICE_SECRET_KEY: Buffer.alloc(32, 'hunter2').toString('base64'),
       SERVICE_SECRET_KEY_PREVIOUS: `2:${Buffer.alloc(32, 'hunter2').toString('base64')}`,
       SERVICE_STEAMGRIDDB_API_KEY: 'hunter2',
+      SERVICE_WEBHOOK_URL: 'https://hooks.example/hunter2',
+      SERVICE_WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 'hunter2').toString('base64')}`,
       BOOTSTRAP_ADMIN_EMAIL: 'a@b.example',
       BOOTSTRAP_ADMIN_USERNAME: 'a',
       BOOTSTRAP_ADMIN_PASSWORD: 'hunter2',

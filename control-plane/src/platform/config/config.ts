@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { DAY_MS, type Environment, lookUpVariable, SECOND_MS } from '@footlight/platform';
 import type { OperationSwitch } from '@footlight/protocol/rest';
 import type { NatsOptions } from '../bus/nats.ts';
@@ -42,6 +43,8 @@ export interface Config {
   metrics: { listen: ListenAddress; token: string | null } | null;
   /** The collector of launch traces; null: launch traces are not sent. */
   traces: { url: URL; headers: Readonly<Record<string, string>>; serviceName: string } | null;
+  /** The receiver of events, and the key that signs them; null: no event is stored or sent. */
+  webhook: { url: URL; key: KeyObject } | null;
   /** null when SERVICE_TLS is off. */
   tls: {
     listen: ListenAddress;
@@ -334,6 +337,11 @@ function contradictions(values: Values, { rollingMs, postmortemMs }: Config['tel
     problems.push('SERVICE_TURN_SECRET: expected a value, because SERVICE_TURN_URLS is set');
   if (turnUrls === undefined && turnSecret !== undefined)
     problems.push('SERVICE_TURN_URLS: expected a value, because SERVICE_TURN_SECRET is set');
+  const { SERVICE_WEBHOOK_URL: webhookUrl, SERVICE_WEBHOOK_SECRET: webhookSecret } = values;
+  if ((webhookUrl === undefined) !== (webhookSecret === undefined)) {
+    const missing = webhookUrl === undefined ? 'SERVICE_WEBHOOK_URL' : 'SERVICE_WEBHOOK_SECRET';
+    problems.push(`${missing}: expected together with its other half; set both or neither`);
+  }
   const graceSecs = values.SERVICE_SESSION_GRACE_SECS ?? MIN_TURN_SECS;
   if (turnUrls !== undefined && graceSecs < MIN_TURN_SECS)
     problems.push(
@@ -377,6 +385,10 @@ function turnOf({
   SERVICE_TURN_SECRET: secret,
 }: Values): Config['sessions']['turn'] {
   return urls === undefined || secret === undefined ? null : { urls, secret };
+}
+
+function webhookOf({ SERVICE_WEBHOOK_URL: url, SERVICE_WEBHOOK_SECRET: key }: Values): Config['webhook'] {
+  return url === undefined || key === undefined ? null : { url, key };
 }
 
 function busOf(values: Values): Config['bus'] {
@@ -441,6 +453,7 @@ function assemble(values: CompleteValues, given: Values): Config {
       ? { listen: values.SERVICE_METRICS_ADDR, token: values.SERVICE_METRICS_TOKEN ?? null }
       : null,
     traces: tracesOf(values),
+    webhook: webhookOf(values),
     tls:
       values.SERVICE_TLS === 'off'
         ? null

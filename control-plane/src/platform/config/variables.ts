@@ -29,6 +29,8 @@ import {
   timeZone,
   trimmed,
   turnUrls,
+  webhookSecret,
+  webhookUrl,
   wholeNumber,
 } from './config-values.ts';
 
@@ -131,6 +133,9 @@ export const VARIABLES = {
   SERVICE_TELEMETRY_POSTMORTEM_RETENTION: positiveDurationMs,
   SERVICE_TELEMETRY_RETAIN_INTERVAL: lenientIntervalMs,
 
+  SERVICE_WEBHOOK_URL: webhookUrl,
+  SERVICE_WEBHOOK_SECRET: webhookSecret,
+
   OTEL_SDK_DISABLED: choice('true', 'false'),
   OTEL_TRACES_EXPORTER: choice('otlp', 'none'),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl,
@@ -154,6 +159,9 @@ export const SECRET_VARIABLES: ReadonlySet<VariableName> = new Set<VariableName>
   'SERVICE_SECRET_KEY_PREVIOUS',
   'SERVICE_STEAMGRIDDB_API_KEY',
   'SERVICE_TURN_SECRET',
+  'SERVICE_WEBHOOK_SECRET',
+  // Receivers often have a token in their address.
+  'SERVICE_WEBHOOK_URL',
 ]);
 
 /** Variables for which an empty value has another meaning than no value. */

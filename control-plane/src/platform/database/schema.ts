@@ -14,6 +14,7 @@ import type { RecordingsTables } from './tables/recordings.ts';
 import type { SecretsTables } from './tables/secrets.ts';
 import type { SessionsTables } from './tables/sessions.ts';
 import type { TelemetryTables } from './tables/telemetry.ts';
+import type { WebhookTables } from './tables/webhook.ts';
 
 /**
  * All tables. Booleans are stored as 0/1, times as epoch milliseconds, JSON as text, and ids as UUID text (codec.ts).
@@ -34,4 +35,5 @@ export interface Schema
     ProfilesTables,
     RecordingsTables,
     SecretsTables,
-    TelemetryTables {}
+    TelemetryTables,
+    WebhookTables {}

@@ -66,6 +66,17 @@ export interface FetchOptions {
 export interface Fetcher {
   /** @throws FetchRefused for any error of the address, the connection or the answer */
   get(address: string, options: FetchOptions): Promise<Fetched>;
+  /**
+   * Sends a text to an address of the operator. A redirect is an answer like any other, and the body of the answer is
+   * not read.
+   * @returns status of the answer
+   * @throws FetchRefused, whose message may have the code of the error
+   */
+  post(
+    address: string,
+    body: string,
+    options: Omit<FetchOptions, 'maxBytes' | 'maxRedirects'>,
+  ): Promise<number>;
 }
 
 /** @param deps.stopping aborts running fetches with its reason; later fetches are refused */
@@ -150,29 +161,56 @@ export function createFetcher(deps: { clock: Clock; policy: FetchPolicy; stoppin
     }
   }
 
+  /** Runs one request with its time limit, and closes its connections. */
+  async function limited<T>(
+    { deadlineMs = DEADLINE_MS, reach = 'public' }: Pick<FetchOptions, 'deadlineMs' | 'reach'>,
+    work: (agent: Agent, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    stopping.throwIfAborted();
+    const deadline = new AbortController();
+    const timer = clock.setTimeout(() => deadline.abort(new FetchRefused('it took too long')), deadlineMs);
+    // One agent per fetch: every hop opens a new connection, so no reused connection skips the address check.
+    const agent = new Agent({ connect: judgedConnect(REACHES[reach]), pipelining: 0 });
+    const signal = AbortSignal.any([deadline.signal, stopping]);
+    try {
+      // The HTTP client detects an abort only after connecting, which a silent resolver can delay.
+      return await Promise.race([work(agent, signal), whenAborted(signal)]);
+    } finally {
+      timer.cancel();
+      // Not awaited: a connection in progress is closed only after it is established.
+      agent.destroy().catch(() => undefined);
+    }
+  }
+
+  async function send(
+    agent: Agent,
+    address: string,
+    body: string,
+    headers: FetchOptions['headers'],
+    signal: AbortSignal,
+  ): Promise<number> {
+    const { origin, pathname, search } = readAddress(address);
+    const answer = await agent.request({
+      ...{ origin, path: pathname + search, method: 'POST', body, signal },
+      headers: { 'user-agent': 'Footlight', ...headers },
+    });
+    answer.body.on('error', () => undefined);
+    answer.body.destroy();
+    return answer.statusCode;
+  }
+
   return {
-    async get(address, options) {
-      stopping.throwIfAborted();
-      const deadline = new AbortController();
-      const timer = clock.setTimeout(
-        () => deadline.abort(new FetchRefused('it took too long')),
-        options.deadlineMs ?? DEADLINE_MS,
-      );
-      // One agent per fetch: every hop opens a new connection, so no reused connection skips the address check.
-      const connect = judgedConnect(REACHES[options.reach ?? 'public']);
-      const agent = new Agent({ connect, pipelining: 0 });
-      const signal = AbortSignal.any([deadline.signal, stopping]);
-      try {
-        // The HTTP client detects an abort only after connecting, which a silent resolver can delay.
-        return await Promise.race([follow(agent, address, options, signal), whenAborted(signal)]);
-      } catch (error) {
+    get: (address, options) =>
+      limited(options, (agent, signal) => follow(agent, address, options, signal)).catch((error: unknown) => {
         throw refusalOf(error);
-      } finally {
-        timer.cancel();
-        // Not awaited: a connection in progress is closed only after it is established.
-        agent.destroy().catch(() => undefined);
-      }
-    },
+      }),
+
+    post: (address, body, options) =>
+      limited(options, (agent, signal) => send(agent, address, body, options.headers, signal)).catch(
+        (error: unknown) => {
+          throw refusalOf(error, codeOf(error));
+        },
+      ),
   };
 }
 
@@ -221,10 +259,15 @@ async function readCapped({ body }: Dispatcher.ResponseData, maxBytes: number): 
 /**
  * Finds our own error, which the HTTP client may wrap. Texts of other errors may contain internal addresses and are
  * dropped.
+ * @param code code of the error, for an operator who knows the address
  */
-function refusalOf(error: unknown): FetchRefused {
+function refusalOf(error: unknown, code: string | null = null): FetchRefused {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof FetchRefused) return cause;
   }
-  return new FetchRefused('its server did not answer as it should');
+  return new FetchRefused(`its server did not answer as it should${code === null ? '' : ` (${code})`}`);
 }
+
+/** Code of an error of a socket, of TLS or of the HTTP client, such as ECONNREFUSED. */
+const codeOf = (error: unknown): string | null =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;

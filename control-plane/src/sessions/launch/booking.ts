@@ -7,6 +7,7 @@
 import type { Random } from '@footlight/platform';
 import type { Placement } from '@footlight/protocol/rest';
 import type { Database, Executor, Tx } from '../../platform/database/index.ts';
+import type { Webhook } from '../../platform/webhook.ts';
 import { lockRungsShared } from '../../profiles/index.ts';
 import type { SignalingTokens } from '../../signaling/index.ts';
 import { lockHomes } from '../../storage/index.ts';
@@ -27,6 +28,7 @@ import {
   type SlotBooking,
   unbookSlots,
 } from '../placement/slots-store.ts';
+import { createdEvent } from '../session-events.ts';
 import { rungsInReach, serve } from '../stream/serve.ts';
 import { admitLocked, homeAppOf, type LockedFacts } from './admission.ts';
 import { insertSessions } from './booking-store.ts';
@@ -50,6 +52,7 @@ export interface BookingDeps {
   random: Random;
   tokens: SignalingTokens;
   placement: PlacementSettings;
+  webhook: Webhook | null;
 }
 
 /** Result of a booking for one launch. */
@@ -169,6 +172,11 @@ class Booking {
         streamed.map(({ row }) => row.id),
       ),
     ]);
+    if (sessions.length > 0)
+      await this.#deps.webhook?.add(
+        tx,
+        sessions.map(({ row }) => createdEvent(row)),
+      );
     for (const { launch, row, assignment } of sessions) {
       const booked = { row, token: minted.get(row.id) ?? null, assignment };
       this.outcomes.set(launch, { kind: 'booked', booked });

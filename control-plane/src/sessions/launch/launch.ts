@@ -14,6 +14,7 @@ import type { Settings } from '../../settings/index.ts';
 import type { SignalingTokens } from '../../signaling/index.ts';
 import { explainRefusal } from '../placement/explanation.ts';
 import { OutOfReach } from '../placement/out-of-reach.ts';
+import { endedEvent } from '../session-events.ts';
 import { loadSession } from '../store.ts';
 import { admit } from './admission.ts';
 import { type BookingOutcome, bookLaunches, MAX_ATTEMPTS, previewBooking } from './booking.ts';
@@ -65,13 +66,13 @@ export function createLauncher(
   platform: Platform,
   deps: { presence: Pick<HostPresence, 'isReachable'>; settings: Settings; tokens: SignalingTokens },
 ): Launcher {
-  const { clock, config, database, logger, meters, random } = platform;
+  const { clock, config, database, logger, meters, random, webhook } = platform;
   const placement = {
     vramMinFreeMb: config.sessions.vramMinFreeMb,
     vramInflightEstimateMb: config.sessions.vramInflightEstimateMb,
     vramStalenessSecs: config.sessions.vramStalenessSecs,
   };
-  const booking = { database, random, tokens: deps.tokens, placement };
+  const booking = { database, random, tokens: deps.tokens, placement, webhook };
 
   const readCatalog = catalogReader(database);
   const loadEncoderBudget = encoderBudgetReader(platform);
@@ -199,7 +200,12 @@ export function createLauncher(
       const hostId = booked.row.host_id as string;
       if (await deps.presence.isReachable(hostId)) return booked;
       outOfReach.add(hostId);
-      await database.transaction((tx) => withdrawSession(tx, booked.row));
+      await database.transaction(async (tx) => {
+        await withdrawSession(tx, booked.row);
+        await webhook?.add(tx, [
+          endedEvent(booked.row, { state: 'withdrawn', end_reason: null, failure_code: null }),
+        ]);
+      });
       if (clock.monotonicMs() >= untilMs) throw refusalError({ code: 'capacity_exhausted' });
     }
   }

@@ -12,6 +12,7 @@ import { type SessionChange, sessionSubjects } from '../../signaling/index.ts';
 import { storeHomeSize } from '../../storage/index.ts';
 import type { LaunchWatch } from '../launch/launch-watch.ts';
 import type { SessionRow } from '../record.ts';
+import { endedEvent, runningEvent } from '../session-events.ts';
 import { loadSession } from '../store.ts';
 import { type SwapStep, swapRejected } from '../swap/swap-rules.ts';
 import { settleSwap } from '../swap/swap-store.ts';
@@ -96,7 +97,7 @@ export function createTransitions(
   live: LiveSessions,
   { launches, onFailed }: { launches: Pick<LaunchWatch, 'changed'>; onFailed: (sessionId: string) => void },
 ): Transitions {
-  const { activity, bus, clock, database, logger, meters } = platform;
+  const { activity, bus, clock, database, logger, meters, webhook } = platform;
 
   async function applyEnding(
     tx: Tx,
@@ -107,6 +108,7 @@ export function createTransitions(
     const nowMs = clock.nowMs();
     if (!(await endSession(tx, row, ending, nowMs))) return null;
     await storeSize(tx, row, ending.home_bytes);
+    await webhook?.add(tx, [endedEvent(row, { ...ending, state: ending.to })]);
     return {
       id: row.id,
       host_id: row.host_id,
@@ -143,20 +145,21 @@ export function createTransitions(
         await storeSize(tx, row, step.fields.home_bytes);
         return { ...change, state: row.state, moved: await setLateFields(tx, row.id, step.fields) };
       case 'move': {
+        const isStart = step.to === 'running' && row.started_at === null;
         const set = {
           ...(step.state_detail !== null && { state_detail: step.state_detail }),
-          ...(step.to === 'running' && row.started_at === null && { started_at: nowMs }),
+          ...(isStart && { started_at: nowMs }),
           ...(opens && { relay_ready: 1 as const }),
         };
-        return (await moveSession(tx, row.id, row.state, step.to, set, nowMs))
-          ? {
-              ...change,
-              state: step.to,
-              moved: true,
-              reached: secondsSince(row, nowMs),
-              ...(step.state_detail !== null && { shows: { state_detail: step.state_detail } }),
-            }
-          : null;
+        if (!(await moveSession(tx, row.id, row.state, step.to, set, nowMs))) return null;
+        if (isStart) await webhook?.add(tx, [runningEvent(row)]);
+        return {
+          ...change,
+          state: step.to,
+          moved: true,
+          reached: secondsSince(row, nowMs),
+          ...(step.state_detail !== null && { shows: { state_detail: step.state_detail } }),
+        };
       }
     }
   }

@@ -56,6 +56,7 @@ export const adminKeys = {
   job: (id: string) => ['jobs', 'one', id] as const,
   jobRuns: (id: string, hostId: string | undefined) => ['jobs', 'runs', id, hostId] as const,
   backupList: ['backups', 'list'] as const,
+  webhook: ['webhook'] as const,
   images: ['images'] as const,
   homes: ['homes'] as const,
   homeList: (search: object) => ['homes', 'list', search] as const,

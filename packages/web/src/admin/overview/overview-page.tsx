@@ -34,13 +34,14 @@ import { FleetPicture } from './fleet-picture.tsx';
 import { JobStrip } from './job-strip.tsx';
 import { upkeepFindings } from './upkeep-findings.ts';
 import { useFailures } from './use-failures.ts';
+import { webhookFindings } from './webhook-findings.ts';
 
 const LATEST = 8;
 const MAX_SESSIONS = 20;
 /** Refresh interval of the counts. The pages with the details refresh more often. */
 const REFRESH_MS = 15_000;
-/** Refresh interval of the backups, which change once a day. */
-const BACKUPS_REFRESH_MS = 60_000;
+/** Refresh interval of the backups and the webhook, whose findings are hours old. */
+const SLOW_REFRESH_MS = 60_000;
 
 /** Refresh interval of the access check, which tells when the certificate ends. */
 const ACCESS_REFRESH_MS = 10 * 60_000;
@@ -65,11 +66,16 @@ export function OverviewPage() {
   });
   const jobs = useJobs();
   const images = useImages();
-  const backups = useBackups(BACKUPS_REFRESH_MS);
+  const backups = useBackups(SLOW_REFRESH_MS);
   const access = useQuery({
     queryKey: adminKeys.accessCheck,
     queryFn: ({ signal }) => call('access.check', { signal }),
     refetchInterval: ACCESS_REFRESH_MS,
+  });
+  const webhook = useQuery({
+    queryKey: adminKeys.webhook,
+    queryFn: ({ signal }) => call('admin.webhook.status', { signal }),
+    refetchInterval: SLOW_REFRESH_MS,
   });
   const failures = useFailures();
   const { online = 0, draining = 0, offline = 0 } = summary.data?.hosts ?? {};
@@ -84,6 +90,7 @@ export function OverviewPage() {
       clock.nowMs(),
     ),
     ...certificateFindings(access.data, clock.nowMs()),
+    ...webhookFindings(webhook.data, clock.nowMs()),
   ]);
   // The parts are shown together, because a part that is shown later would push down the parts below it.
   const isLoading = [
@@ -97,9 +104,10 @@ export function OverviewPage() {
     images,
     backups,
     access,
+    webhook,
     failures,
   ].some((query) => query.isPending);
-  const unread = [summary, hosts, troubled, images, backups, access].find((query) => query.isError);
+  const unread = [summary, hosts, troubled, images, backups, access, webhook].find((query) => query.isError);
   // Without the jobs, nobody knows whether one fails. Their section shows the error.
   const isUnknown = unread !== undefined || jobs.isError;
   return (

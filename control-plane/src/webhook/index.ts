@@ -1,0 +1,2 @@
+export { registerWebhookRoutes } from './routes.ts';
+export { createWebhook } from './service.ts';
