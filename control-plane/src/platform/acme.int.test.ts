@@ -9,7 +9,7 @@ import { Agent, fetch } from 'undici';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type AcmeAuthority, startAcmeAuthority } from '../testing/acme-authority.ts';
 import { createTestApp, type TestApp } from '../testing/index.ts';
-import { retryMs } from './acme.ts';
+import { retryMs } from './acme-rules.ts';
 
 const HOST = 'footlight.example.test';
 const OTHER = 'play.example.test';

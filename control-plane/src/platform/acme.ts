@@ -1,4 +1,3 @@
-import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import https from 'node:https';
@@ -6,56 +5,23 @@ import { dirname, join } from 'node:path';
 import {
   type Clock,
   errorText,
-  HOUR_MS,
   type Logger,
-  MINUTE_MS,
   type Random,
   SECOND_MS,
   type Timer,
   writeWhole,
 } from '@footlight/platform';
+import { CHECK_EVERY_MS, orderReason, retryMs } from './acme-rules.ts';
 import type { Config } from './config/config.ts';
-import type { Certificate, PairPaths } from './tls.ts';
+import type { PairPaths } from './tls.ts';
 import type { ReloadedCertificate } from './tls-reload.ts';
 
 /** Path of the answers that the certificate authority requests (RFC 8555, section 8.3). */
 export const CHALLENGE_PREFIX = '/.well-known/acme-challenge/';
 
-/** Interval of the checks whether the certificate must be renewed. */
-const CHECK_EVERY_MS = 12 * HOUR_MS;
-/**
- * Wait after the first failed order; it doubles up to CHECK_EVERY_MS. Let's Encrypt allows five failed validations of a
- * name per hour.
- */
-const RETRY_MS = 15 * MINUTE_MS;
 /** Time limit of each request to the certificate authority. */
 const REQUEST_LIMIT_MS = 30 * SECOND_MS;
 const MAX_ANSWER_BYTES = 1024 * 1024;
-
-/** Why a new certificate is needed. `self_signed`: the authority has not issued one yet. */
-export type OrderReason = 'self_signed' | 'names' | 'ends';
-
-/**
- * Whether to order a certificate: the one in use is self-signed, lacks a name, or has less than a third of its lifetime
- * left, which Let's Encrypt recommends. null: the certificate is good. Pure.
- */
-export function orderReason(
-  { chain }: Pick<Certificate, 'chain'>,
-  hosts: readonly string[],
-  nowMs: number,
-): OrderReason | null {
-  const leaf = new X509Certificate(chain[0]!);
-  if (leaf.subject === leaf.issuer) return 'self_signed';
-  if (!hosts.every((host) => leaf.checkHost(host) !== undefined)) return 'names';
-  const startMs = Date.parse(leaf.validFrom);
-  const endMs = Date.parse(leaf.validTo);
-  return endMs - nowMs < (endMs - startMs) / 3 ? 'ends' : null;
-}
-
-/** Wait after the given number of failed orders in a row, without the random part. Pure. */
-export function retryMs(failures: number): number {
-  return Math.min(RETRY_MS * 2 ** (failures - 1), CHECK_EVERY_MS);
-}
 
 /**
  * Orders the certificate from a certificate authority over ACME (RFC 8555) and renews it. The authority checks that the

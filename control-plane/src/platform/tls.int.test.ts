@@ -26,7 +26,7 @@ const load = (
   nowMs = NOW_MS,
 ): Promise<Certificate> =>
   loadCertificate(
-    { listen: { host: null, port: 0 }, dir: join(folder, 'tls'), provided, extraNames: extra },
+    { listen: { host: null, port: 0 }, dir: join(folder, 'tls'), provided, extraNames: extra, acme: null },
     {
       clock: { ...systemClock, nowMs: () => nowMs },
       random: systemRandom,

@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -32,7 +33,7 @@ export function checkOutEarlierRelease(folder: string): string {
   if (commit === undefined)
     throw new Error(`no commit has the migration steps of this checkout without ${last}`);
   execFileSync('tar', ['-x', '-C', folder], { input: git('archive', commit) });
-  execFileSync('scripts/pnpm', ['install', '--frozen-lockfile', '--prefer-offline'], {
+  execFileSync(join(folder, 'scripts/pnpm'), ['install', '--frozen-lockfile', '--prefer-offline'], {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'inherit'],
   });

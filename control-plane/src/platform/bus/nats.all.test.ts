@@ -225,7 +225,7 @@ describe('a bus with TLS and the key of a user', () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'footlight-nats-'));
     const pair = await loadCertificate(
-      { listen: { host: null, port: 0 }, dir: folder, provided: null, extraNames: [] },
+      { listen: { host: null, port: 0 }, dir: folder, provided: null, extraNames: [], acme: null },
       { clock: systemClock, random: systemRandom, logger },
     );
     const write = (name: string, text: string) => {
