@@ -90,7 +90,7 @@ export async function createNatsBus(
   function read<T>(subject: Subject<unknown>, schema: z.ZodType<T>, message: Msg): T | undefined {
     if (message.data.length === 0) return undefined;
     try {
-      return schema.parse(message.json());
+      return schema.parse(decode(message.data));
     } catch (error) {
       line(subject, error, 'bus.malformed');
       return undefined;
@@ -240,15 +240,23 @@ const reasonOf = (error: unknown): string => (error instanceof Error ? error.mes
 
 const isNoResponder = (error: unknown): boolean => error instanceof RequestError && error.isNoResponders();
 
-/** The library's TextEncoder takes twice as long for a signaling message (0.6 µs for 200 characters). */
+// The library's TextEncoder and TextDecoder take one and a half times to twice as long for a signaling message.
 const encode = (payload: unknown): Buffer => Buffer.from(JSON.stringify(payload));
+const decode = ({ buffer, byteOffset, length }: Uint8Array): unknown =>
+  JSON.parse(Buffer.from(buffer, byteOffset, length).toString());
 
 /** @param key null: any key */
 const wireName = (subject: Subject<unknown>, key: string | null): string =>
   `${PREFIX}.${subject.name}.${key === null ? '*' : encodeKey(key)}`;
 
+/** Keys that are valid tokens as they are, such as ids. Encoding one of them takes 1 µs for each message. */
+const PLAIN_KEY = /^[\w-]+$/;
+
 /** Encodes a key as one token of a NATS subject, because dots, wildcards and spaces are special there. */
 const encodeKey = (key: string): string =>
-  encodeURIComponent(key).replace(/[.*]/g, (c) => (c === '.' ? '%2E' : '%2A'));
+  PLAIN_KEY.test(key) ? key : encodeURIComponent(key).replace(/[.*]/g, (c) => (c === '.' ? '%2E' : '%2A'));
 
-const keyOf = (name: string): string => decodeURIComponent(name.slice(name.lastIndexOf('.') + 1));
+function keyOf(name: string): string {
+  const key = name.slice(name.lastIndexOf('.') + 1);
+  return PLAIN_KEY.test(key) ? key : decodeURIComponent(key);
+}
