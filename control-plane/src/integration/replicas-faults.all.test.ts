@@ -72,8 +72,8 @@ describe('three control planes with a fault', () => {
       await expect.poll(readiness, patiently).toBe(503);
       fleet.balancer.targets = fleet.addresses(n);
       // The replica's hosts move to the others, although only the replica itself can detect the fault.
-      await fleet.expectWorkOnEachHost(n + 1, n + 2);
       await fleet.expectRecovered([n + 1, n + 2]);
+      await fleet.expectWorkOnEachHost(n + 1, n + 2);
       await leasesAreOver(cutMs);
       postgres.mode = 'pass';
       postgres.cut();

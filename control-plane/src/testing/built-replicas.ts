@@ -354,9 +354,7 @@ export class BuiltReplicas {
   /** Launches one session per host, which fills the one free slot of each host, and expects that all run. */
   async expectWorkOnEachHost(n: number, other: number): Promise<void> {
     const ids: string[] = [];
-    // Retry like a person would, because some hosts may still be moving to another replica.
-    for (let host = 0; host < this.#size.hosts; host += 1)
-      ids.push(await vi.waitFor(() => this.launch(n), RECOVERED));
+    for (let host = 0; host < this.#size.hosts; host += 1) ids.push(await this.launch(n));
     const states = () => Promise.all(ids.map((id) => this.stateAt(other, id)));
     await expect.poll(states, RECOVERED).toEqual(ids.map(() => 'running'));
     for (const id of ids) await this.ask(other, 'DELETE', `/v1/sessions/${id}`);
