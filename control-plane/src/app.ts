@@ -306,7 +306,12 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     registerBackupRoutes(server, backups);
     registerWebhookRoutes(server, webhook);
     await registerReference(server);
-    await registerPages(server, { webDir: config.webDir, logger, gate: accounts });
+    await registerPages(server, {
+      webDir: config.webDir,
+      logger,
+      gate: accounts,
+      singleSignOn: config.accounts.oidc?.name ?? null,
+    });
     const unhandled = server.unhandled();
     if (unhandled.length > 0)
       throw new Error(`declared operations without a handler: ${unhandled.join(', ')}`);

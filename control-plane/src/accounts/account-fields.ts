@@ -2,24 +2,14 @@ import { MAX_EMAIL_CHARACTERS, MAX_USERNAME_CHARACTERS } from '@footlight/protoc
 import { hasCodePoints } from '@footlight/protocol/rest';
 import { foldUsername } from '../platform/database/index.ts';
 import { invalid } from '../platform/errors.ts';
+import { hasEmailForm, INVISIBLE, normaliseEmail } from './account-texts.ts';
 import { passwordProblem } from './password/password-rule.ts';
-
-/**
- * Control, format and line-separator characters: they are invisible, or change how the text around them is drawn. Lone
- * surrogates are included: they are not characters, and a database may store a replacement character instead.
- */
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
 
 /** Fields of a new account in their stored form. */
 export interface NewAccount {
   email: string;
   username: string;
   password: string;
-}
-
-/** The stored form of an email. */
-export function normaliseEmail(email: string): string {
-  return email.trim().toLowerCase();
 }
 
 /**
@@ -29,7 +19,7 @@ export function normaliseEmail(email: string): string {
  */
 export function checkNewAccount(fields: NewAccount): NewAccount {
   const email = normaliseEmail(fields.email);
-  if (!hasCodePoints(email, 1, MAX_EMAIL_CHARACTERS) || !email.includes('@')) {
+  if (!hasEmailForm(email)) {
     throw invalid(`email must contain @ and have at most ${MAX_EMAIL_CHARACTERS} characters`);
   }
   if (INVISIBLE.test(email)) {

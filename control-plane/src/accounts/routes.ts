@@ -9,6 +9,7 @@ import type { AccountsDeps } from './deps.ts';
 import { registerDevSessionRoutes } from './dev-session/routes.ts';
 import { registerInviteRoutes } from './invites/routes.ts';
 import { registerMeRoutes } from './me-routes.ts';
+import { registerOidcRoutes } from './oidc/routes.ts';
 import type { Accounts } from './service.ts';
 import { describeAccess, trustAdvice } from './setup/access-check.ts';
 import { createSignInHeaders, isSecure } from './sign-in/sign-in-headers.ts';
@@ -34,6 +35,7 @@ export function registerAccountsRoutes(
   registerUserRoutes(server, accounts.services.users);
   registerInviteRoutes(server, accounts.services.invites);
   registerDevSessionRoutes(server, accounts.services.devSessions, signInHeaders);
+  registerOidcRoutes(server, accounts.services.oidc, { signInBuckets, signInHeaders });
 
   const limitSignIn = { early: ({ addressKey }: { addressKey: string }) => signInBuckets.take(addressKey) };
 
@@ -75,11 +77,11 @@ export function registerAccountsRoutes(
   });
 
   server.handle('me.read', async (request) => {
-    const { user, expiresAtMs } = await tokens.readSelf(request.caller);
+    const { expiresAtMs, ...body } = await tokens.readSelf(request.caller);
     const bearer = presentedBearer(request.headers);
-    if (expiresAtMs === null || bearer === null) return { status: 200, body: { user } };
+    if (expiresAtMs === null || bearer === null) return { status: 200, body };
     const cookie = pageCookie(bearer, expiresAtMs, clock.nowMs(), isSecure(request));
-    return { status: 200, body: { user }, headers: { 'set-cookie': cookie } };
+    return { status: 200, body, headers: { 'set-cookie': cookie } };
   });
 
   server.handle('setup.status', async () => ({ status: 200, body: await setup.status() }));

@@ -6,6 +6,7 @@ import type { AccountsDeps } from './deps.ts';
 import { createDevSessions, type DevSessions } from './dev-session/service.ts';
 import { createDevices, type Devices } from './devices/service.ts';
 import { createInvites, type Invites } from './invites/service.ts';
+import { createOidc, type Oidc } from './oidc/service.ts';
 import { createPasswordChange, type PasswordChange } from './password/password-change.ts';
 import { createPasswordReset, type PasswordReset } from './password/password-reset.ts';
 import { createPreferences, type Preferences } from './preferences/service.ts';
@@ -73,6 +74,8 @@ interface AccountsServices {
   users: Users;
   invites: Invites;
   devSessions: DevSessions;
+  /** null: no provider is configured. */
+  oidc: Oidc | null;
 }
 
 export function createAccounts(platform: Platform, deps: AccountsDeps): Accounts {
@@ -124,6 +127,7 @@ export function createAccounts(platform: Platform, deps: AccountsDeps): Accounts
       users: createUsers(platform, deps),
       invites: createInvites(platform),
       devSessions,
+      oidc: config.accounts.oidc && createOidc(platform, config.accounts.oidc, signIn),
     },
   };
 }

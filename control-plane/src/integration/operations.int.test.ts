@@ -142,6 +142,11 @@ describeDatabases('every declared operation', ({ fresh }) => {
         SERVICE_ENROLLMENT_TOKEN: ENROLLMENT_TOKEN,
         // Switch on the optional operations, so that they are tested too.
         SERVICE_DEV_AGENT_AUTH: '1',
+        // Nothing listens on this port.
+        SERVICE_OIDC_ISSUER: 'http://127.0.0.1:1',
+        SERVICE_OIDC_CLIENT_ID: 'footlight',
+        SERVICE_OIDC_CLIENT_SECRET: 'secret',
+        PUBLIC_BASE_URL: 'https://footlight.example',
       },
       overrides: {
         installDir,

@@ -43,7 +43,7 @@ type Answers = {
 const answers: Answers = {
   'setup.status': () => ({ admin_exists: true, setup_completed: false }),
   'setup.complete': () => ({ admin_exists: true, setup_completed: true }),
-  'me.read': () => ({ user: { ...user, created_at: made.ago(9e9) } }),
+  'me.read': () => ({ user: { ...user, created_at: made.ago(9e9) }, sign_in_methods: ['password'] }),
   'access.check': () => made.accessCheck,
   'admin.webhook.status': () => ({ configured: false, waiting: 0, oldest_at: null }),
   'apps.list': ({ query }) =>
@@ -175,6 +175,7 @@ const answers: Answers = {
       max_concurrent_sessions: 3,
       created_at: made.ago(9e9),
       last_seen_at: made.ago(0),
+      sign_in_methods: ['password'],
       active_session_count: 1,
     },
   }),

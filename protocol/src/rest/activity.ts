@@ -69,6 +69,7 @@ export const ACTIVITY_ACTIONS = {
   'user.deleted': 'user',
   'user.disabled': 'user',
   'user.enabled': 'user',
+  'user.linked': 'user',
   'user.password_reset_link': 'user',
   'user.quota_changed': 'user',
   'user.role_changed': 'user',

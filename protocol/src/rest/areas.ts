@@ -2,6 +2,7 @@ import { accountOperations } from './accounts/accounts.ts';
 import { devOperations } from './accounts/dev.ts';
 import { inviteOperations } from './accounts/invites.ts';
 import { meOperations } from './accounts/me.ts';
+import { oidcOperations } from './accounts/oidc.ts';
 import { setupOperations } from './accounts/setup.ts';
 import { userOperations } from './accounts/users.ts';
 import { activityOperations } from './activity.ts';
@@ -61,7 +62,7 @@ export const areas = [
   {
     name: 'Accounts',
     summary: 'Signing up, in and out, and how the service is reached.',
-    operations: accountOperations,
+    operations: { ...accountOperations, ...oidcOperations },
   },
   {
     name: 'Me',

@@ -13,7 +13,7 @@ import type { ErrorCode } from './errors.ts';
 export type AuthKind = 'public' | 'user' | 'admin' | 'setup-token' | 'dev-key' | 'node' | 'signaling-token';
 
 /** Variables of the control plane that enable operations. */
-export type OperationSwitch = 'SERVICE_DEV_AGENT_AUTH';
+export type OperationSwitch = 'SERVICE_DEV_AGENT_AUTH' | 'SERVICE_OIDC_ISSUER';
 
 export interface BodyDeclaration {
   readonly schema: z.ZodType;

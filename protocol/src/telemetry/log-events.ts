@@ -11,6 +11,8 @@ export const LOG_EVENTS = [
   'accounts.dev_agent_key_unwritten',
   'accounts.dev_identities_reaped',
   'accounts.dev_session_opened',
+  'accounts.oidc_failed',
+  'accounts.oidc_last_admin_kept',
   'accounts.setup_token_file_kept',
   'accounts.setup_token_ready',
   'accounts.setup_watch_failed',

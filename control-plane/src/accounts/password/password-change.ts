@@ -2,7 +2,7 @@ import type { Body } from '@footlight/protocol/rest';
 import { ApiError, invalid } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/message/contract.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { PasswordHasher } from '../sign-in/password-hasher.ts';
+import { hasPassword, type PasswordHasher } from '../sign-in/password-hasher.ts';
 import { findAccount, replacePassword, revokeAllTokens } from '../store.ts';
 import { passwordProblem } from './password-rule.ts';
 
@@ -10,7 +10,7 @@ import { passwordProblem } from './password-rule.ts';
 export interface PasswordChange {
   /**
    * Replaces the password and revokes all tokens of the account, the caller's included. Live sessions continue.
-   * @throws ApiError validation_failed, rate_limited (hash queue), invalid_credentials; in this order
+   * @throws ApiError validation_failed, conflict, rate_limited (hash queue), invalid_credentials; in this order
    */
   change(caller: Caller, body: Body<'me.password'>, addressKey: string): Promise<void>;
 }
@@ -22,6 +22,11 @@ export function createPasswordChange(platform: Platform, hasher: PasswordHasher)
       const breach = passwordProblem(body.new_password, caller);
       if (breach !== null) throw invalid(`new_${breach}`);
       const account = await findAccount(database.db, caller.userId);
+      if (account !== undefined && !hasPassword(account.password_hash)) {
+        throw new ApiError('conflict', {
+          message: 'This account has no password. An administrator can make a link that sets one.',
+        });
+      }
       // The caller's token is valid, so its device is signed in.
       const request = { addressKey, knownDevice: caller.deviceId !== null };
       const stored = account?.password_hash ?? null;

@@ -29,13 +29,22 @@ const SALT_BYTES = 16;
 const DUMMY_HASH =
   '$argon2id$v=19$m=65536,t=3,p=2$PO2u2/EYkU7rG6Wf7fiDHg$AjnaQykvGpOrBT/9FrsgxlUusznlggOKJFLbzO9ieCQ';
 
+/** Start of the hash of an account without a password. Salts of passwords are random, so none of them is zero. */
+const NO_PASSWORD = `$argon2id$v=19$m=${HASH_COST.memoryCost},t=${HASH_COST.timeCost},p=${HASH_COST.parallelism}$${unpadded(Buffer.alloc(SALT_BYTES))}$`;
+
 /** A hash that no known password matches. It is random and needs no hash computation. */
 export function unusableHash(random: Random): string {
-  const { memoryCost, timeCost, parallelism } = HASH_COST;
-  const [salt, key] = [SALT_BYTES, KEY_BYTES].map((bytes) =>
-    random.bytes(bytes).toString('base64').replace(/=+$/, ''),
-  );
-  return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${salt}$${key}`;
+  return NO_PASSWORD + unpadded(random.bytes(KEY_BYTES));
+}
+
+/**
+ * Whether the account has a password. The hash itself says so, because a release that does not know accounts without a
+ * password may set one while replicas are upgraded.
+ */
+export const hasPassword = (storedHash: string): boolean => !storedHash.startsWith(NO_PASSWORD);
+
+function unpadded(bytes: Buffer): string {
+  return bytes.toString('base64').replace(/=+$/, '');
 }
 
 export interface HashQueueShape {

@@ -1,4 +1,4 @@
-import type { LoginResponse } from '@footlight/protocol/rest';
+import type { AdminUser, LoginResponse } from '@footlight/protocol/rest';
 import { instant, type Tx } from '../../platform/database/index.ts';
 import { sha256Hex } from '../../platform/digest.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -6,7 +6,16 @@ import { touchDevice } from '../devices/store.ts';
 import { type AccountRow, insertToken } from '../store.ts';
 import { mintToken, pageValue } from '../tokens/tokens.ts';
 import type { VersionGate } from './client-version.ts';
+import { hasPassword } from './password-hasher.ts';
 import { storedUserAgent } from './user-agent.ts';
+
+/** How the owner of an account can sign in. @param isLinked to a person of the identity provider */
+export function signInMethods(storedHash: string, isLinked: boolean): AdminUser['sign_in_methods'] {
+  return [
+    ...(hasPassword(storedHash) ? (['password'] as const) : []),
+    ...(isLinked ? (['oidc'] as const) : []),
+  ];
+}
 
 /** Origin of a sign-in. */
 interface SignInOrigin {

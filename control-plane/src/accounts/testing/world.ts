@@ -119,7 +119,7 @@ export async function openAccountsWorld(target: DatabaseTarget, options: Account
   try {
     server.setCallerChecks({ ...accounts, authenticateNode: async () => null });
     registerAccountsRoutes(server, accounts, platform, deps);
-    await registerPages(server, { webDir: config.webDir, logger, gate: accounts });
+    await registerPages(server, { webDir: config.webDir, logger, gate: accounts, singleSignOn: null });
     await settings.seed();
     await jobs.start();
     await accounts.boot();

@@ -1,16 +1,17 @@
 import { DAY_MS, MINUTE_MS } from '@footlight/platform';
-import type { Body, User } from '@footlight/protocol/rest';
+import type { Body, Success } from '@footlight/protocol/rest';
 import { batchReads, instant } from '../../platform/database/index.ts';
 import { sha256Hex } from '../../platform/digest.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/message/contract.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { normaliseEmail } from '../account-fields.ts';
+import { normaliseEmail } from '../account-texts.ts';
 import { isSignedInDevice } from '../devices/store.ts';
+import { isLinked } from '../oidc/store.ts';
 import type { VersionGate } from '../sign-in/client-version.ts';
 import type { PasswordHasher } from '../sign-in/password-hasher.ts';
 import type { LoginAttempts } from '../sign-in/rate-limits.ts';
-import type { SignedIn, SignIn } from '../sign-in/sign-in.ts';
+import { type SignedIn, type SignIn, signInMethods } from '../sign-in/sign-in.ts';
 import {
   deleteDeadTokens,
   findAccount,
@@ -49,7 +50,7 @@ export interface BearerTokens {
   login(fields: Body<'auth.login'>, origin: LoginOrigin): Promise<SignedIn>;
   logout(caller: Caller): Promise<void>;
   /** @returns the account and, for an administrator, the expiry of the presented token (epoch milliseconds) */
-  readSelf(caller: Caller): Promise<{ user: User; expiresAtMs: number | null }>;
+  readSelf(caller: Caller): Promise<Success<'me.read'> & { expiresAtMs: number | null }>;
 }
 
 export function createBearerTokens(
@@ -148,6 +149,7 @@ export function createBearerTokens(
         role === 'admin' ? await findLiveTokenExpiry(database.db, caller.tokenId, clock.nowMs()) : undefined;
       return {
         user: { id, email, username, role, created_at: instant(created_at) },
+        sign_in_methods: signInMethods(account.password_hash, await isLinked(database.db, id)),
         expiresAtMs: expiresAtMs ?? null,
       };
     },

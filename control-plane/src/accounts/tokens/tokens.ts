@@ -41,27 +41,32 @@ export function clearedPageCookie(secure: boolean): string {
   return `${PAGE_COOKIE}=; ${ATTRIBUTES}; Max-Age=0${secure ? '; Secure' : ''}`;
 }
 
-const PAGE_VALUE = /^[A-Za-z0-9_-]{43}$/;
+/** Form of a token, and of a digest as text: 32 bytes, base64url without padding. */
+const TOKEN_VALUE = /^[A-Za-z0-9_-]{43}$/;
 /**
  * Maximum number of cookie values that are looked up for one request. A browser sends one value for each domain and
  * path that set the cookie, and longer paths come first. Another service below the same domain can set all of these
  * values.
  */
-const MAX_PAGE_VALUES = 32;
+const MAX_COOKIE_VALUES = 32;
+
+/** Values of the page cookie in a Cookie header that have the right form. */
+export const readPageCookies = (cookieHeader: string | undefined): string[] =>
+  readTokenCookies(cookieHeader, PAGE_COOKIE);
 
 /**
- * Values of the page cookie in a Cookie header that have the right form. Browsers send a cookie to all ports of a host,
+ * Values of a cookie in a Cookie header that have the form of a token. Browsers send a cookie to all ports of a host,
  * and one service can set a cookie for all sub-domains. A cookie of the same name from another service on the host must
- * not lock administrators out. Source: RFC 6265, section 8.5 and 8.6.
+ * not lock people out. Source: RFC 6265, section 8.5 and 8.6.
  */
-export function readPageCookies(cookieHeader: string | undefined): string[] {
+export function readTokenCookies(cookieHeader: string | undefined, name: string): string[] {
   const values = new Set<string>();
   for (const pair of cookieHeader?.split(';') ?? []) {
     const split = pair.indexOf('=');
-    if (split < 0 || pair.slice(0, split).trim() !== PAGE_COOKIE) continue;
+    if (split < 0 || pair.slice(0, split).trim() !== name) continue;
     const value = pair.slice(split + 1).trim();
-    if (PAGE_VALUE.test(value)) values.add(value);
-    if (values.size === MAX_PAGE_VALUES) break;
+    if (TOKEN_VALUE.test(value)) values.add(value);
+    if (values.size === MAX_COOKIE_VALUES) break;
   }
   return [...values];
 }

@@ -19,6 +19,7 @@ const visibleUsers = (db: Executor) =>
       'users.id',
       'users.email',
       'users.username',
+      'users.password_hash',
       'users.role',
       'users.disabled_at',
       'users.max_concurrent_sessions',
@@ -38,6 +39,13 @@ const visibleUsers = (db: Executor) =>
         .$asScalar()
         .$notNull()
         .as('active_session_count'),
+      eb
+        .selectFrom('oidc_identities')
+        .whereRef('oidc_identities.user_id', '=', 'users.id')
+        .select((identity) => identity.fn.countAll<number>().as('count'))
+        .$asScalar()
+        .$notNull()
+        .as('identity_count'),
     ]);
 
 /**

@@ -85,6 +85,8 @@ describeDatabases('users', ({ dialect, fresh }) => {
         max_concurrent_sessions: 3,
         created_at: new Date(app.clock.nowMs()).toISOString(),
         last_seen_at: null,
+        // Accounts of tests sign in with their tokens.
+        sign_in_methods: [],
         active_session_count: 0,
       });
       const seen = app.clock.nowMs() - DAY_MS;

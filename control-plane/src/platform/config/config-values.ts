@@ -180,6 +180,30 @@ export const httpUrl = reading('an http or https address', (text) => {
   return url.protocol === 'http:' || url.protocol === 'https:' ? url : null;
 });
 
+/** Issuer of an OpenID Connect provider. Without TLS, others in the network could read and forge its answers. */
+export const oidcIssuer = reading(
+  'an https address without a query, or an http address of this machine',
+  (text) => {
+    if (!URL.canParse(text)) return null;
+    const url = new URL(text);
+    if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') return null;
+    const isOfThisMachine = url.protocol === 'http:' && isLoopbackHost(url.hostname);
+    return url.protocol === 'https:' || isOfThisMachine ? url : null;
+  },
+);
+
+/** Scopes that are requested from the provider. Without openid, it sends no ID token. */
+export const oidcScopes = reading('scopes separated by spaces, openid among them', (text) => {
+  const scopes = text.trim().split(/\s+/);
+  const isValid = scopes.includes('openid') && scopes.every((scope) => /^[!#-[\]-~]+$/.test(scope));
+  return isValid ? scopes.join(' ') : null;
+});
+
+/** A name on a button; a longer one does not fit on a phone. */
+export const buttonName = reading('1 to 40 characters', (text) =>
+  /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]{1,40}$/u.test(text.trim()) ? text.trim() : null,
+);
+
 export const databaseUrl = reading('unset, sqlite:/path/file.db or postgres://…', (text) => {
   if (/^postgres(ql)?:\/\//.test(text)) return { dialect: 'postgres' as const, url: text };
   const file = /^sqlite:(\/.+)$/.exec(text)?.[1];

@@ -27,6 +27,8 @@ const CONTRACT_VARIABLES = `
   SERVICE_TRUSTED_PROXIES PUBLIC_BASE_URL AUTH_TOKEN_TTL REGISTRATION_MODE
   SERVICE_MIN_CLIENT_VERSION SERVICE_LATEST_CLIENT_VERSION SERVICE_SETUP_TOKEN_PATH BOOTSTRAP_ADMIN_EMAIL
   BOOTSTRAP_ADMIN_USERNAME BOOTSTRAP_ADMIN_PASSWORD SERVICE_DEV_AGENT_AUTH SERVICE_DEV_AGENT_KEY_PATH
+  SERVICE_OIDC_ISSUER SERVICE_OIDC_CLIENT_ID SERVICE_OIDC_CLIENT_SECRET SERVICE_OIDC_NAME SERVICE_OIDC_SCOPES
+  SERVICE_OIDC_REGISTRATION SERVICE_OIDC_ADMIN_GROUP SERVICE_OIDC_GROUPS_CLAIM
   SERVICE_ARTWORK_DIR SERVICE_ARTWORK_PROVIDER SERVICE_ARTWORK_MAX_BYTES SERVICE_ARTWORK_SWEEP_INTERVAL
   SERVICE_STEAMGRIDDB_API_KEY SERVICE_LIBRARY_SCAN_INTERVAL SERVICE_STEAM_APPDETAILS_LOOKUP SERVICE_LIBRARY_PROVIDERS
   SERVICE_SECRET_KEY SERVICE_SECRET_KEY_PREVIOUS SERVICE_IMAGE_CATALOG_REPO SERVICE_IMAGE_CATALOG_PATH
@@ -247,6 +249,55 @@ describe('configuration from the environment', () => {
       expect.stringMatching(/^BOOTSTRAP_ADMIN_USERNAME: /),
       expect.stringMatching(/^BOOTSTRAP_ADMIN_PASSWORD: /),
     ]);
+  });
+
+  const OIDC = {
+    SERVICE_OIDC_ISSUER: 'https://id.example.org/realms/home',
+    SERVICE_OIDC_CLIENT_ID: 'footlight',
+    SERVICE_OIDC_CLIENT_SECRET: 'secret',
+    PUBLIC_BASE_URL: 'https://footlight.example.org:8443/',
+  };
+
+  test('sign-in with a provider is off until its issuer, its client and the public address are set', () => {
+    expect(loadConfig({}).accounts.oidc).toBeNull();
+    expect(loadConfig({}).switchedOn.size).toBe(0);
+    const { accounts, switchedOn } = loadConfig(OIDC);
+    expect(switchedOn).toContain('SERVICE_OIDC_ISSUER');
+    expect(accounts.oidc).toEqual({
+      issuer: new URL(OIDC.SERVICE_OIDC_ISSUER),
+      clientId: 'footlight',
+      clientSecret: 'secret',
+      name: 'single sign-on',
+      scopes: 'openid email profile',
+      registration: 'setting',
+      adminGroup: null,
+      groupsClaim: 'groups',
+      redirectUri: 'https://footlight.example.org:8443/login/callback',
+    });
+    for (const name of Object.keys(OIDC)) {
+      const half = Object.fromEntries(Object.entries(OIDC).filter(([given]) => given !== name));
+      expect(problemsOf(half)).toEqual([expect.stringMatching(new RegExp(`^${name}: expected a value`))]);
+    }
+    expect(problemsOf({ SERVICE_OIDC_ADMIN_GROUP: 'masters' })).toHaveLength(4);
+    expect(problemsOf({ PUBLIC_BASE_URL: OIDC.PUBLIC_BASE_URL })).toEqual([]);
+  });
+
+  test.each([
+    ['SERVICE_OIDC_ISSUER', 'http://id.example.org'],
+    ['SERVICE_OIDC_ISSUER', 'https://id.example.org/?realm=home'],
+    ['SERVICE_OIDC_ISSUER', 'https://user:secret@id.example.org'],
+    ['SERVICE_OIDC_ISSUER', 'id.example.org'],
+    ['SERVICE_OIDC_SCOPES', 'email profile'],
+    ['SERVICE_OIDC_SCOPES', 'openid "email"'],
+    ['SERVICE_OIDC_NAME', 'x'.repeat(41)],
+    ['SERVICE_OIDC_NAME', 'line\nbreak'],
+    ['SERVICE_OIDC_REGISTRATION', 'open'],
+  ])('%s=%j is refused', (name, value) => {
+    expect(problemsOf({ ...OIDC, [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name}: `))]);
+  });
+
+  test('a provider on this machine needs no TLS', () => {
+    expect(problemsOf({ ...OIDC, SERVICE_OIDC_ISSUER: 'http://127.0.0.1:9000/' })).toEqual([]);
   });
 
   test('only the exact text 1 switches the sign-in of developers on, and never in production', () => {

@@ -15,6 +15,25 @@ import {
 import { type CompleteValues, defaultOf, withDefaults } from './defaults.ts';
 import { EMPTY_COUNTS, SECRET_VARIABLES, VARIABLES, type Values, type VariableName } from './variables.ts';
 
+/** Sign-in with an OpenID Connect provider. */
+export interface OidcConfig {
+  issuer: URL;
+  clientId: string;
+  clientSecret: string;
+  /** Name of the provider on the button. */
+  name: string;
+  /** Requested scopes, separated by spaces. */
+  scopes: string;
+  /** Whether the first sign-in of a person creates an account. setting: only while registration is open. */
+  registration: 'setting' | 'always' | 'never';
+  /** Members of this group are administrators, and others are not. null: Footlight manages the roles. */
+  adminGroup: string | null;
+  /** Claim that lists the groups of a person. */
+  groupsClaim: string;
+  /** Page to which the provider sends the browser back. */
+  redirectUri: string;
+}
+
 /** The validated configuration. Missing optional values are null. Paths are absolute. */
 export interface Config {
   dataDir: string;
@@ -69,6 +88,8 @@ export interface Config {
     bootstrap: { email: string; username: string; password: string } | null;
     /** Initial value of the stored setting. */
     registrationMode: 'closed' | 'invite_only' | 'open';
+    /** The OpenID Connect provider; null: people sign in only with a password. */
+    oidc: OidcConfig | null;
   };
   settings: {
     /** null: the stored list applies; [] overrides it with an empty list. */
@@ -358,6 +379,7 @@ function contradictions(values: Values, { rollingMs, postmortemMs }: Config['tel
       ...unset.map((name) => `${name}: expected a value, because another BOOTSTRAP_ADMIN_ variable is set`),
     );
   }
+  problems.push(...oidcContradictions(values));
   if (postmortemMs < rollingMs) {
     problems.push(
       'SERVICE_TELEMETRY_POSTMORTEM_RETENTION: expected at least SERVICE_TELEMETRY_ROLLING_WINDOW',
@@ -367,6 +389,48 @@ function contradictions(values: Values, { rollingMs, postmortemMs }: Config['tel
     problems.push('SERVICE_DEV_AGENT_AUTH: expected unset, because SERVICE_ENV is production');
   }
   return problems;
+}
+
+/** The variables that sign-in with a provider needs. */
+const OIDC_NEEDS = [
+  'SERVICE_OIDC_ISSUER',
+  'SERVICE_OIDC_CLIENT_ID',
+  'SERVICE_OIDC_CLIENT_SECRET',
+  'PUBLIC_BASE_URL',
+] as const;
+function oidcContradictions(values: Values): string[] {
+  const [issuer, clientId, clientSecret] = OIDC_NEEDS;
+  const given = [issuer, clientId, clientSecret, 'SERVICE_OIDC_ADMIN_GROUP' as const].find(
+    (name) => values[name] !== undefined,
+  );
+  if (given === undefined) return [];
+  return OIDC_NEEDS.filter((name) => values[name] === undefined).map((name) =>
+    name === 'PUBLIC_BASE_URL'
+      ? `${name}: expected a value, because the identity provider sends browsers back to this address (${given} is set)`
+      : `${name}: expected a value, because ${given} is set`,
+  );
+}
+
+function oidcOf(values: CompleteValues): OidcConfig | null {
+  const {
+    SERVICE_OIDC_ISSUER: issuer,
+    SERVICE_OIDC_CLIENT_ID: clientId,
+    SERVICE_OIDC_CLIENT_SECRET: clientSecret,
+    PUBLIC_BASE_URL: base,
+  } = values;
+  if (issuer === undefined || clientId === undefined || clientSecret === undefined || base === undefined)
+    return null;
+  return {
+    issuer,
+    clientId,
+    clientSecret,
+    name: values.SERVICE_OIDC_NAME,
+    scopes: values.SERVICE_OIDC_SCOPES,
+    registration: values.SERVICE_OIDC_REGISTRATION,
+    adminGroup: values.SERVICE_OIDC_ADMIN_GROUP ?? null,
+    groupsClaim: values.SERVICE_OIDC_GROUPS_CLAIM,
+    redirectUri: `${base.href.replace(/\/+$/, '')}/login/callback`,
+  };
 }
 
 /** Only the value 1 switches the feature on, so that a typing error does not. */
@@ -486,6 +550,7 @@ function assemble(values: CompleteValues, given: Values): Config {
           ? { email, username, password }
           : null,
       registrationMode: values.REGISTRATION_MODE,
+      oidc: oidcOf(values),
     },
     settings: {
       allowedOrigins: values.SERVICE_ALLOWED_ORIGINS ?? null,
@@ -550,7 +615,10 @@ function assemble(values: CompleteValues, given: Values): Config {
       keep: values.SERVICE_BACKUP_KEEP,
       beforeMigration: !['0', 'false'].includes(values.SERVICE_BACKUP_BEFORE_MIGRATION),
     },
-    switchedOn: new Set(isDevAgentAuthOn(values) ? ['SERVICE_DEV_AGENT_AUTH'] : []),
+    switchedOn: new Set<OperationSwitch>([
+      ...(isDevAgentAuthOn(values) ? (['SERVICE_DEV_AGENT_AUTH'] as const) : []),
+      ...(values.SERVICE_OIDC_ISSUER === undefined ? [] : (['SERVICE_OIDC_ISSUER'] as const)),
+    ]),
     webDir: values.SERVICE_WEB_DIR,
   };
 }

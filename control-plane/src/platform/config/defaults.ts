@@ -36,6 +36,10 @@ const DEFAULTS = {
   AUTH_TOKEN_TTL: '24h',
   REGISTRATION_MODE: 'closed',
   SERVICE_SETUP_TOKEN_PATH: '/run/service/setup-token',
+  SERVICE_OIDC_NAME: 'single sign-on',
+  SERVICE_OIDC_SCOPES: 'openid email profile',
+  SERVICE_OIDC_REGISTRATION: 'setting',
+  SERVICE_OIDC_GROUPS_CLAIM: 'groups',
   SERVICE_DEV_AGENT_KEY_PATH: '/run/service/dev-agent-key',
 
   SERVICE_JOBS: '1',

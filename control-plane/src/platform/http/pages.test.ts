@@ -9,8 +9,9 @@ import { registerPages } from './pages.ts';
 import { createServer, type Server } from './server.ts';
 
 const ADMIN_COOKIE = 'service_page=admin';
-const USER_PAGE = '<html><title>user</title>';
-const SIGN_IN_PAGE = '<!doctype html><meta name="registration" content="" /><title>sign in</title>';
+const PROVIDER = '<meta name="single-sign-on" content="" />';
+const USER_PAGE = `<html>${PROVIDER}<title>user</title>`;
+const SIGN_IN_PAGE = `<!doctype html><meta name="registration" content="" />${PROVIDER}<title>sign in</title>`;
 const ADMIN_PAGE = '<html><title>admin</title>';
 const LONG_CODE = 'let long = 1;'.repeat(500);
 
@@ -18,6 +19,7 @@ let webDir: string;
 let server: Server;
 let adminExists = true;
 let registrationMode: string | null = null;
+let singleSignOn: string | null = null;
 
 beforeAll(() => {
   webDir = mkdtempSync(path.join(tmpdir(), 'pages-'));
@@ -55,13 +57,14 @@ async function start(dir = webDir): Promise<Server> {
     adminExists: async () => adminExists,
     registrationMode: async () => registrationMode,
   };
-  await registerPages(server, { webDir: dir, logger, gate });
+  await registerPages(server, { webDir: dir, logger, gate, singleSignOn });
   return server;
 }
 
 afterEach(async () => {
   adminExists = true;
   registrationMode = null;
+  singleSignOn = null;
   await server.fastify.close();
 });
 
@@ -83,6 +86,7 @@ describe('pages for everybody', () => {
   test.each([
     ['/login', 'sign in'],
     ['/register', 'sign in'],
+    ['/login/callback?code=c', 'sign in'],
     ['/reset?token=t', 'sign in'],
     ['/app', 'user'],
     ['/app/account', 'user'],
@@ -105,6 +109,17 @@ describe('pages for everybody', () => {
     registrationMode = mode;
     for (const url of ['/login', '/register'])
       expect((await get(url)).body).toContain(`<meta name="registration" ${told} />`);
+  });
+
+  test.each([
+    [null, 'content=""'],
+    ['Castle', 'content="Castle"'],
+    ['"><script>&$1', 'content="&quot;>&lt;script>&amp;$1"'],
+  ])('names the identity provider %s on each page that can show the login', async (name, told) => {
+    singleSignOn = name;
+    await start();
+    for (const url of ['/login', '/login/callback', '/app'])
+      expect((await get(url)).body).toContain(`<meta name="single-sign-on" ${told} />`);
   });
 
   test('offers /setup only while no administrator exists', async () => {

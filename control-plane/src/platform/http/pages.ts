@@ -26,11 +26,16 @@ interface PageGate {
  */
 const REGISTRATION_UNKNOWN = '<meta name="registration" content="" />';
 
+/** Placeholder in every document with the login page: the name of the identity provider. */
+const NO_SINGLE_SIGN_ON = '<meta name="single-sign-on" content="" />';
+
 export interface PagesOptions {
   /** Folder of the built web app. If the folder is missing, the gates work, but no pages are served. */
   webDir: string;
   gate: PageGate;
   logger: Logger;
+  /** Name of the identity provider on the button of the login page; null: there is no button. */
+  singleSignOn: string | null;
 }
 
 /** The documents of the web app; null: missing in this build. */
@@ -48,9 +53,9 @@ interface Documents {
  * Answers GET and HEAD. An unknown page is answered with 404 and the app's document, which shows an error page.
  */
 export async function registerPages(server: Server, options: PagesOptions): Promise<void> {
-  const { gate, logger, webDir } = options;
+  const { gate, logger, singleSignOn, webDir } = options;
   const { fastify } = server;
-  const documents = await loadDocuments(webDir);
+  const documents = await loadDocuments(webDir, singleSignOn);
   if (documents.user === null)
     logger.warn({ hint: 'There is no built web app to serve.' }, 'pages.not_built');
 
@@ -83,7 +88,7 @@ export async function registerPages(server: Server, options: PagesOptions): Prom
   };
 
   fastify.get('/', (_request, reply) => reply.redirect('/app', 302));
-  for (const url of ['/login', '/register', '/reset']) fastify.get(url, doorPage);
+  for (const url of ['/login', '/login/callback', '/register', '/reset']) fastify.get(url, doorPage);
   for (const url of ['/app', '/app/*']) fastify.get(url, userPage);
   fastify.get('/setup', async (_request, reply) => {
     if (!(await gate.adminExists())) return sendDocument(reply, documents.signIn ?? documents.user, 200);
@@ -150,13 +155,22 @@ async function rootFiles(webDir: string): Promise<string[]> {
     .filter((name) => !/\.(html|br|gz)$/.test(name));
 }
 
-async function loadDocuments(webDir: string): Promise<Documents> {
+async function loadDocuments(webDir: string, singleSignOn: string | null): Promise<Documents> {
+  const meta = singleSignOn === null ? NO_SINGLE_SIGN_ON : singleSignOnMeta(singleSignOn);
+  const read = async (...file: string[]) =>
+    // The function prevents that `$` in the name is read as a pattern.
+    (await readDocument(path.join(webDir, ...file)))?.replace(NO_SINGLE_SIGN_ON, () => meta) ?? null;
   const [user, signIn, admin] = await Promise.all([
-    readDocument(path.join(webDir, 'index.html')),
-    readDocument(path.join(webDir, 'sign-in', 'index.html')),
-    readDocument(path.join(webDir, 'admin', 'index.html')),
+    read('index.html'),
+    read('sign-in', 'index.html'),
+    read('admin', 'index.html'),
   ]);
   return { user, signIn, admin };
+}
+
+function singleSignOnMeta(name: string): string {
+  const escaped = name.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
+  return `<meta name="single-sign-on" content="${escaped}" />`;
 }
 
 /** Reads a document; null if it is missing. Other errors stop the boot. */

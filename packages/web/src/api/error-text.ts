@@ -35,7 +35,6 @@ type ToldByServer =
   | 'method_not_allowed'
   | 'not_installed'
   | 'provider_enabled'
-  | 'provider_unavailable'
   | 'schedule_locked'
   | 'session_not_running'
   | 'validation_failed';
@@ -49,6 +48,23 @@ const BY_CODE: Readonly<Record<Exclude<ErrorCode, ToldByServer> | 'network', Tex
   ],
   unauthorized: [msg('You are logged out'), msg('Log in again to go on.')],
   invalid_credentials: [msg('Email or password is wrong'), msg('Check both and try again.')],
+  sign_in_expired: [
+    msg('This login has expired'),
+    msg('It took too long, or was started in another browser or at another address. Log in again.'),
+  ],
+  sign_in_not_confirmed: [
+    msg('The login was not confirmed'),
+    msg('Log in again. If it fails again, tell an administrator.'),
+  ],
+  account_disabled: [msg('Your account is disabled'), msg('Ask an administrator to enable it again.')],
+  account_not_linked: [
+    msg('Another account has your email address'),
+    msg('If it is yours, log in with its password, or ask an administrator for help.'),
+  ],
+  provider_unavailable: [
+    msg('The other service did not answer'),
+    msg('Try again in a moment. If the problem remains, tell an administrator.'),
+  ],
   forbidden: [
     msg('You are not allowed to do this'),
     msg('If you think that you need access, ask an administrator.'),

@@ -31,6 +31,13 @@ export const user = briefUser
   .meta({ id: 'User', description: 'An account.' });
 export type User = z.output<typeof user>;
 
+/** How a person can sign in to an account. */
+export const signInMethods = z
+  .array(z.enum(['password', 'oidc']))
+  .describe(
+    'How the owner can sign in: with a password, with the identity provider. Empty for accounts of programs.',
+  );
+
 /** Sign-in answer. Only this answer contains access_token. */
 export const loginResponse = z
   .object({
@@ -295,8 +302,8 @@ export const accountOperations = {
     auth: 'user',
     summary: 'The account of the caller',
     headers: { 'Set-Cookie': PAGE_COOKIE },
-    responses: { 200: z.object({ user }) },
-    example: { response: { user: exampleUser } },
+    responses: { 200: z.object({ user, sign_in_methods: signInMethods }) },
+    example: { response: { user: exampleUser, sign_in_methods: ['password'] } },
   }),
   'access.check': operation({
     id: 'access.check',

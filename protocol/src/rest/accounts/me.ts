@@ -205,6 +205,7 @@ export const meOperations = {
         'Five changes were tried in a row, one more is possible every 10 s; or too many passwords wait to be hashed.',
       validation_failed:
         'The new password is too short, too long, a common one, or holds the username or email.',
+      conflict: 'The account has no password, because its owner signs in with the identity provider.',
       invalid_credentials: 'The current password is wrong.',
     },
     example: {

@@ -3,7 +3,7 @@ import { dateTime, idParams, int32, page, pageQuery, searchText, tolerantBody } 
 import { entitlement, exampleEntitlement } from '../catalog/catalog.ts';
 import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
-import { role } from './accounts.ts';
+import { role, signInMethods } from './accounts.ts';
 
 /** An account in answers for administrators. */
 export const adminUser = z
@@ -18,6 +18,7 @@ export const adminUser = z
     last_seen_at: dateTime
       .nullable()
       .describe('When one of its devices last signed in or was measured; null without devices.'),
+    sign_in_methods: signInMethods,
     active_session_count: z.int().describe('Sessions that have not ended, those that are stopping included.'),
   })
   .meta({ id: 'AdminUser', description: 'An account as administrators see it.' });
@@ -62,6 +63,7 @@ const exampleUser = {
   max_concurrent_sessions: 3,
   created_at: '2026-06-02T12:00:00.000Z',
   last_seen_at: '2026-06-09T18:30:00.000Z',
+  sign_in_methods: ['password', 'oidc'],
   active_session_count: 1,
 };
 

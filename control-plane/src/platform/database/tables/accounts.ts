@@ -6,6 +6,8 @@ export interface AccountsTables {
   devices: DevicesTable;
   auth_tokens: AuthTokensTable;
   invites: InvitesTable;
+  oidc_identities: OidcIdentitiesTable;
+  oidc_logins: OidcLoginsTable;
   instance_settings: InstanceSettingsTable;
 }
 
@@ -17,7 +19,7 @@ export interface UsersTable {
   username: string;
   /** Folded username; unique, so that no two usernames look equal. null: the account is internal. */
   username_folded: string | null;
-  /** argon2id PHC string. */
+  /** argon2id PHC string; `hasPassword` says whether any password can match it. */
   password_hash: string;
   role: 'user' | 'admin';
   disabled_at: number | null;
@@ -75,6 +77,22 @@ export interface InvitesTable {
   note: string | null;
   created_by_user_id: string | null;
   created_at: number;
+}
+
+/** A person of an OpenID Connect provider, linked to an account. */
+export interface OidcIdentitiesTable {
+  issuer: string;
+  /** Id of the person at this issuer; it never changes. */
+  subject: string;
+  user_id: string;
+  created_at: number;
+}
+
+/** Sign-ins with the provider that were started and not finished. */
+export interface OidcLoginsTable {
+  /** SHA-256 hex of the browser's cookie and the state; each sign-in has its own. */
+  login_hash: string;
+  expires_at: number;
 }
 
 /** One row with id 1, inserted by the migration. */

@@ -48,6 +48,7 @@ const WORDS: Readonly<Record<ActivityAction, string>> = {
   'user.role_changed': msg('Changed a role'),
   'user.disabled': msg('Disabled an account'),
   'user.enabled': msg('Enabled an account'),
+  'user.linked': msg('Linked an account to the identity provider'),
   'user.password_reset_link': msg('Made a link to set a password'),
   'user.quota_changed': msg('Changed a session quota'),
   'user.deleted': msg('Deleted an account'),
