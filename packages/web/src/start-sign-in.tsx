@@ -10,6 +10,9 @@ const RegisterPage = lazy(() =>
 const ResetPage = lazy(() =>
   import('./account/reset-page.tsx').then((module) => ({ default: module.ResetPage })),
 );
+const SignOnPage = lazy(() =>
+  import('./account/sign-on-page.tsx').then((module) => ({ default: module.SignOnPage })),
+);
 const ClaimPage = lazy(() =>
   import('./account/claim-page.tsx').then((module) => ({ default: module.ClaimPage })),
 );
@@ -37,6 +40,13 @@ function SignInPages() {
     return (
       <Suspense>
         <ResetPage token={searchParams.get('token') ?? ''} />
+      </Suspense>
+    );
+  }
+  if (pathname === '/login/callback') {
+    return (
+      <Suspense>
+        <SignOnPage />
       </Suspense>
     );
   }

@@ -87,7 +87,7 @@ describeDatabases("developers' sessions", ({ fresh }) => {
       /^\$argon2id\$v=19\$m=65536,t=3,p=2\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/,
     );
     const me = await app.call(personOf(answer), 'GET', '/v1/me');
-    expect(me.body).toEqual({ user: body.user });
+    expect(me.body).toEqual({ user: body.user, sign_in_methods: [] });
     const token = await app.plane.platform.database.db
       .selectFrom('auth_tokens')
       .selectAll()

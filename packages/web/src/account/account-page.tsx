@@ -12,7 +12,7 @@ import { t } from '../i18n/translate.ts';
 import styles from './account.module.css';
 import { Devices } from './devices.tsx';
 import { Look } from './look.tsx';
-import { ChangePassword } from './password.tsx';
+import { ChangePassword, NoPassword } from './password.tsx';
 import { PictureQuality } from './quality/picture-quality.tsx';
 import { signOut } from './sign-out.ts';
 import { Storage } from './storage.tsx';
@@ -25,6 +25,8 @@ export function AccountPage() {
   usePageTitle(t('Account'));
   const me = useQuery({ queryKey: keys.me, queryFn: ({ signal }) => call('me.read', { signal }) });
   const user = me.data?.user;
+  const methods = me.data?.sign_in_methods;
+  const isWithoutPassword = methods?.includes('oidc') && !methods.includes('password');
   const ready = useSettled();
   return (
     <div className={styles.account}>
@@ -70,7 +72,7 @@ export function AccountPage() {
             <Storage />
           </Part>
           <Part title={t('Password')}>
-            <ChangePassword owner={user} />
+            {isWithoutPassword ? <NoPassword /> : <ChangePassword owner={user} />}
           </Part>
           <Part title={t('Look')}>
             <Look />

@@ -14,6 +14,7 @@ import styles from './account.module.css';
 import { AuthCard } from './auth-card.tsx';
 import { registrationMode } from './registration-mode.ts';
 import { signOut } from './sign-out.ts';
+import { SingleSignOn } from './single-sign-on.tsx';
 
 /** Signs a person in and returns to the requested page. */
 export function LoginPage({ next }: { next: string | undefined }) {
@@ -139,6 +140,7 @@ export function LoginPage({ next }: { next: string | undefined }) {
         <p className={styles.dim}>
           {t('Forgot your password? An administrator can give you a link to set a new one.')}
         </p>
+        <SingleSignOn target={target} />
       </form>
     </AuthCard>
   );

@@ -10,6 +10,18 @@ import { Problem } from '../components/problem.tsx';
 import { t } from '../i18n/translate.ts';
 import styles from './account.module.css';
 import { passwordHint, passwordProblem } from './field-rules.ts';
+import { providerName } from './provider-name.ts';
+
+/** Shown to a person who logs in only with the identity provider. */
+export function NoPassword() {
+  return (
+    <p className={styles.dim}>
+      {t('You log in with {name} and have no password. An administrator can give you a link to set one.', {
+        name: providerName() ?? t('single sign-on'),
+      })}
+    </p>
+  );
+}
 
 /**
  * Changes the password. The server then signs the account out everywhere, also on this page, so the page signs in again

@@ -10,7 +10,14 @@ export interface ErrorText {
   code: string;
 }
 
-type Texts = readonly [title: string, advice: string];
+export type Texts = readonly [title: string, advice: string];
+
+/** Codes that only the page after a login with the identity provider explains. */
+export type SignOnCode =
+  | 'account_disabled'
+  | 'account_not_linked'
+  | 'sign_in_expired'
+  | 'sign_in_not_confirmed';
 
 /**
  * Codes without their own text, which use the text of their status. If the caller is at fault, the server's sentence is
@@ -39,7 +46,7 @@ type ToldByServer =
   | 'session_not_running'
   | 'validation_failed';
 
-const BY_CODE: Readonly<Record<Exclude<ErrorCode, ToldByServer> | 'network', Texts>> = {
+const BY_CODE: Readonly<Record<Exclude<ErrorCode, SignOnCode | ToldByServer> | 'network', Texts>> = {
   network: [
     msg('The server cannot be reached'),
     msg(
@@ -48,19 +55,6 @@ const BY_CODE: Readonly<Record<Exclude<ErrorCode, ToldByServer> | 'network', Tex
   ],
   unauthorized: [msg('You are logged out'), msg('Log in again to go on.')],
   invalid_credentials: [msg('Email or password is wrong'), msg('Check both and try again.')],
-  sign_in_expired: [
-    msg('This login has expired'),
-    msg('It took too long, or was started in another browser or at another address. Log in again.'),
-  ],
-  sign_in_not_confirmed: [
-    msg('The login was not confirmed'),
-    msg('Log in again. If it fails again, tell an administrator.'),
-  ],
-  account_disabled: [msg('Your account is disabled'), msg('Ask an administrator to enable it again.')],
-  account_not_linked: [
-    msg('Another account has your email address'),
-    msg('If it is yours, log in with its password, or ask an administrator for help.'),
-  ],
   provider_unavailable: [
     msg('The other service did not answer'),
     msg('Try again in a moment. If the problem remains, tell an administrator.'),

@@ -8,6 +8,7 @@ export const keys = {
   highlights: ['highlights'] as const,
   uiPreferences: ['ui-preferences'] as const,
   setup: ['setup'] as const,
+  signOn: ['sign-on'] as const,
   apps: ['apps'] as const,
   app: (id: string) => ['app', id] as const,
   sessions: ['sessions'] as const,

@@ -9,7 +9,7 @@ afterEach(cleanup);
 
 function show(active_session_count: number) {
   const onConfirm = vi.fn();
-  const user = { username: 'alice', active_session_count } as AdminUser;
+  const user = { username: 'alice', active_session_count, sign_in_methods: ['password'] } as AdminUser;
   render(
     <MantineProvider>
       <DisableUser user={user} opened pending={false} error={null} onConfirm={onConfirm} onClose={vi.fn()} />

@@ -65,6 +65,8 @@ function LoadedUser({ user }: { user: AdminUser }) {
           <dd>
             <UserChip user={user} />
           </dd>
+          <dt>{t('Logs in with')}</dt>
+          <dd>{loginLabel(user)}</dd>
           <dt>{t('Running now')}</dt>
           <dd>{plural(user.active_session_count, '{n} session', '{n} sessions')}</dd>
           <dt>{t('Last seen')}</dt>
@@ -102,6 +104,12 @@ function LoadedUser({ user }: { user: AdminUser }) {
       </Section>
     </>
   );
+}
+
+function loginLabel({ sign_in_methods }: AdminUser): string {
+  const hasPassword = sign_in_methods.includes('password');
+  if (!sign_in_methods.includes('oidc')) return hasPassword ? t('a password') : t('no password');
+  return hasPassword ? t('single sign-on or a password') : t('single sign-on');
 }
 
 interface RightsValues {
