@@ -75,7 +75,7 @@ export interface Images {
 const NAME_TRIES = 2;
 
 export function createImages(platform: Platform, deps: ImagesDeps): Images {
-  const { activity, clock, config, database, logger } = platform;
+  const { activity, bus, clock, config, database, logger } = platform;
   const { fleet, presets, settings } = deps;
   const stopping = new AbortController();
   const fetcher = createFetcher({ clock, policy: PUBLIC_INTERNET, stopping: stopping.signal });
@@ -225,6 +225,22 @@ export function createImages(platform: Platform, deps: ImagesDeps): Images {
     }
   }
 
+  /** Requests of other replicas may have been lost. Each replica makes its own hosts fetch what they lack. */
+  async function ensureAfterGap(): Promise<void> {
+    const installed = (await store.listInstalled(database.db)).filter(({ lazy }) => !bool(lazy));
+    if (installed.length === 0) return;
+    for (const hostId of await store.listReachableHosts(database.db)) {
+      if (!fleet.links.holds(hostId)) continue;
+      const held = await store.loadImagesOfHost(database.db, hostId);
+      for (const image of installed)
+        if (needsEnsure(held.get(image.image_id), image.version)) ensurer.ensureHere(hostId, image);
+    }
+  }
+  const gaps = bus.onGap(
+    () =>
+      void ensureAfterGap().catch((error: unknown) => logger.error({ err: error }, 'images.ensure_failed')),
+  );
+
   /** With the update policy `auto`, updates each unpinned image to the catalog's version. */
   async function followCatalog(actor: Caller): Promise<void> {
     if ((await settings.current()).imageUpdatePolicy !== 'auto') return;
@@ -371,6 +387,7 @@ export function createImages(platform: Platform, deps: ImagesDeps): Images {
     },
 
     close() {
+      gaps.close();
       ensurer.close();
       stopping.abort(new FetchRefused('the service is stopping'));
     },

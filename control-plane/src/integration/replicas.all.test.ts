@@ -217,6 +217,31 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
     }
   });
 
+  test('a host fetches an image that another replica installed while NATS was away', async () => {
+    const registry = await startFakeRegistry();
+    try {
+      await world.close();
+      world = await openSessionsWorld(await fresh(), undefined, registry.env, { replicas: 3 });
+      [first, second, third] = world.replicas!.each as [OneReplica, OneReplica, OneReplica];
+      const agent = await hostAt(first);
+      registry.publish('example/desk', '1');
+      const registry_ref = `${registry.host}/example/desk:1`;
+      registry.images = [{ id: 'desk', display_name: 'Desk', kind: 'prebuilt', version: '1', registry_ref }];
+      await at(second, world.people.admin, 'POST', '/v1/admin/images/sync', {});
+      const { nats } = world.replicas!;
+      await nats.crash();
+      await eventually('all know that it is away', () =>
+        world.log.filter((line) => line.includes('bus.lost')).length === 3 ? true : undefined,
+      );
+      await at(third, world.people.admin, 'POST', '/v1/admin/images/desk/install', {});
+      expect(agent.commands.filter(({ type }) => type === 'image_ensure')).toEqual([]);
+      await nats.start();
+      await eventually('the host is told', () => agent.commands.find(({ type }) => type === 'image_ensure'));
+    } finally {
+      await registry.close();
+    }
+  });
+
   test('a recording is downloaded from one replica while its host sends it to another', async () => {
     const { admin } = world.people;
     await at(first, admin, 'PATCH', '/v1/admin/settings', { flight_recorder_enabled: true });
