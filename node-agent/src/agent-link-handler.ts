@@ -28,6 +28,7 @@ export function agentLinkHandler(agent: () => AgentParts, requestRestart: () => 
           'stream_resize',
           'capture',
           'recorder',
+          'guests',
           ...(parts.config.processRuntime ? ['process_runtime'] : []),
           ...(parts.console.need() === null ? ['console'] : []),
           ...imageFeatures(parts),

@@ -21,6 +21,7 @@ export const COMMAND_LIMITS_MS: Record<ControlCommand['type'], number> = {
   session_tune: 5 * SECOND_MS,
   session_capture: 5 * SECOND_MS,
   session_recording: 5 * SECOND_MS,
+  session_guests: 5 * SECOND_MS,
   config_update: ACK_LIMIT_MS,
   restart: ACK_LIMIT_MS,
   image_ensure: 15 * SECOND_MS,

@@ -92,6 +92,8 @@ const AFTER_BYE = {
   session_ended: 'session_gone',
   host_lost: 'session_gone',
   going_away: 'relay_unavailable',
+  guest_ended: 'guest_ended',
+  owner_away: 'owner_away',
 } as const;
 
 const AFTER_ERROR = new Map<Open<SignalErrorCode>, SignalCloseName>([

@@ -5,6 +5,9 @@ import { FakeDeviceFile } from './testing/fake-device-file.ts';
 import { EV, encodeEvents, FF, UI, UINPUT_REQUEST } from './uinput-layout.ts';
 import { NEUTRAL_PAD } from './virtual-pad.ts';
 
+const OWNER = { padIndex: null };
+/** A guest with the second gamepad. */
+const GUEST = { padIndex: 1 };
 const SESSION = '11111111-1111-4111-8111-111111111111';
 
 let files: FakeDeviceFile[];
@@ -36,33 +39,33 @@ const connected = () => files.map((file) => file.isConnected);
 
 describe('gamepads of a session', () => {
   test('each announced index gets one device, whose phys names the session', () => {
-    pads.on(1);
-    pads.on(1);
+    pads.on(1, OWNER);
+    pads.on(1, OWNER);
     expect(connected()).toEqual([false, true]);
     expect(created).toEqual(['input2']);
     expect(String(files[1]?.argumentsOf(UI.setPhys)[0])).toBe(`${physOf(SESSION, 1)}\0`);
   });
 
   test('an index above the session’s number of pads has no effect', () => {
-    pads.on(2);
-    pads.apply(2, NEUTRAL_PAD);
-    pads.off(2);
+    pads.on(2, OWNER);
+    pads.apply(2, NEUTRAL_PAD, OWNER);
+    pads.off(2, OWNER);
     expect(connected()).toEqual([false, false]);
   });
 
   test('off removes it, and it may be announced again', () => {
-    pads.on(0);
-    pads.off(0);
+    pads.on(0, OWNER);
+    pads.off(0, OWNER);
     expect(connected()).toEqual([false, false]);
-    pads.on(0);
+    pads.on(0, OWNER);
     expect(connected()).toEqual([true, false]);
   });
 
   test('a reconnect keeps pads that are announced again and removes the rest 5 s later', () => {
-    pads.on(0);
-    pads.on(1);
-    pads.takeOver(new Set());
-    pads.on(0);
+    pads.on(0, OWNER);
+    pads.on(1, OWNER);
+    pads.takeOver(new Set(), OWNER);
+    pads.on(0, OWNER);
     clock.advance(RECLAIM_MS - 1);
     expect(connected()).toEqual([true, true]);
     clock.advance(1);
@@ -71,14 +74,14 @@ describe('gamepads of a session', () => {
   });
 
   test('a viewer whose connection only paused keeps its pads', () => {
-    pads.on(0);
-    pads.takeOver(new Set([0]));
+    pads.on(0, OWNER);
+    pads.takeOver(new Set([0]), OWNER);
     clock.advance(RECLAIM_MS * 2);
     expect(connected()).toEqual([true, false]);
   });
 
   test('rumble is reported with the index of its pad', () => {
-    pads.on(1);
+    pads.on(1, OWNER);
     files[1]?.answers.set(UI.beginFfUpload, (request) => {
       request.writeUInt16LE(FF.rumble, 8);
       request.writeUInt16LE(300, 18);
@@ -96,30 +99,70 @@ describe('gamepads of a session', () => {
 
   test('repeated announcements create at most 16 devices a minute', () => {
     for (let times = 0; times < 40; times++) {
-      pads.on(0);
-      pads.off(0);
+      pads.on(0, OWNER);
+      pads.off(0, OWNER);
     }
     expect(created).toHaveLength(16);
     clock.advance(60_000);
-    pads.on(0);
+    pads.on(0, OWNER);
     expect(created).toHaveLength(17);
   });
 
   test('if the kernel refuses a device, only its pad is lost, and this is reported once', () => {
     files[0]?.refused.add(UI.devCreate);
-    pads.on(0);
-    pads.apply(0, NEUTRAL_PAD);
+    pads.on(0, OWNER);
+    pads.apply(0, NEUTRAL_PAD, OWNER);
     pads.tick();
     expect(problems).toEqual(['refused']);
-    pads.on(1);
+    pads.on(1, OWNER);
     expect(connected()).toEqual([false, true]);
   });
 
   test('close removes the devices and closes every file', () => {
-    pads.on(0);
+    pads.on(0, OWNER);
     pads.close();
     expect(connected()).toEqual([false, false]);
     expect(files.every(({ closed }) => closed)).toBe(true);
     expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+describe('gamepads of several persons', () => {
+  test('a pad belongs to the person who announced it first', () => {
+    const other = { padIndex: null };
+    pads.on(0, OWNER);
+    pads.on(0, other);
+    pads.apply(0, { ...NEUTRAL_PAD, buttons: 1 }, other);
+    pads.off(0, other);
+    expect(connected()).toEqual([true, false]);
+    expect(files[0]?.reports).toEqual([]);
+  });
+
+  test('a guest gets the reserved pad even if the owner holds it, and the owner loses it', () => {
+    pads.on(1, OWNER);
+    pads.on(1, GUEST);
+    pads.apply(1, { ...NEUTRAL_PAD, buttons: 1 }, OWNER);
+    expect(files[1]?.reports).toEqual([]);
+    pads.apply(1, { ...NEUTRAL_PAD, buttons: 1 }, GUEST);
+    expect(files[1]?.reports).toHaveLength(1);
+    expect(created).toEqual(['input2']);
+  });
+
+  test('the pad of a guest who left is removed after 5 s, and the pads of others stay', () => {
+    pads.on(0, OWNER);
+    pads.on(1, GUEST);
+    pads.takeOver(new Set(), GUEST);
+    clock.advance(RECLAIM_MS);
+    pads.tick();
+    expect(connected()).toEqual([true, false]);
+  });
+
+  test('a guest who plugs in again and again does not use up the devices of the owner', () => {
+    for (let times = 0; times < 40; times++) {
+      pads.on(1, GUEST);
+      pads.off(1, GUEST);
+    }
+    pads.on(0, OWNER);
+    expect(connected()).toEqual([true, false]);
   });
 });

@@ -11,18 +11,25 @@ export const RECLAIM_MS = 5_000;
 /** Polling interval: the longest wait of an app that uploads an effect, and the longest delay of rumble. */
 const POLL_MS = 10;
 /**
- * Devices created per window. The number is limited, because each new device costs time in every program of the host
+ * Devices created per window for one person. The number is limited, because each new device costs time in every program of the host
  * that watches for devices.
  */
 const MAX_CREATIONS = 16;
 const CREATION_WINDOW_MS = 60_000;
+
+/** A person who uses gamepads. Compared by identity. */
+export interface PadHolder {
+  /** Index of the gamepad that is reserved for this person; null: none is reserved. */
+  readonly padIndex: number | null;
+}
 
 export interface GamepadsOptions {
   /** One device file per gamepad index; with fewer files, fewer gamepads are possible. */
   files: readonly DeviceFile[];
   sessionId: string;
   clock: Clock;
-  onRumble(index: number, order: RumbleOrder): void;
+  /** @param holder the person whose page announced the pad */
+  onRumble(index: number, order: RumbleOrder, holder: PadHolder): void;
   /** Called with the sysfs name of a newly created device. */
   onCreated(sysname: string): void;
   onProblem(why: string): void;
@@ -30,8 +37,9 @@ export interface GamepadsOptions {
 
 interface Slot {
   pad: VirtualPad;
+  holder: PadHolder;
   /**
-   * Time at which the pad is removed because the active viewer has not announced it; null: the viewer has announced it.
+   * Time at which the pad is removed because its holder's viewer has not announced it; null: the viewer has announced it.
    */
   goesAtMs: number | null;
 }
@@ -47,11 +55,15 @@ export function physOf(sessionId: string, index: number): string {
  * A pad is absent → connected (on) → absent (off, or not announced within RECLAIM_MS of another viewer's connection). A
  * reconnect of the viewer keeps the pad, because most games pause when a pad vanishes. Owner: the media session.
  * close() removes all pads; if the process dies, the kernel removes them.
+ *
+ * Several persons may use gamepads. A pad belongs to the person whose page announced it first, and messages of other
+ * persons about it have no effect. But a person gets the reserved pad even if another person holds it.
  */
 export class Gamepads {
   readonly #options: GamepadsOptions;
   readonly #slots = new Map<number, Slot>();
-  #createdAtMs: number[] = [];
+  /** Times of the newest creations by each person, so that no person uses up the creations of another. */
+  readonly #createdAtMs = new WeakMap<PadHolder, number[]>();
   #poll: Timer | null = null;
 
   constructor(options: GamepadsOptions) {
@@ -62,15 +74,54 @@ export class Gamepads {
     return this.#options.files.length;
   }
 
-  on(index: number): void {
+  on(index: number, holder: PadHolder): void {
     const slot = this.#slots.get(index);
-    if (slot) slot.goesAtMs = null;
-    else this.#connect(index);
+    if (!slot) this.#connect(index, holder);
+    else if (slot.holder === holder || slot.goesAtMs !== null || holder.padIndex === index) {
+      slot.holder = holder;
+      slot.goesAtMs = null;
+    }
   }
 
-  off(index: number): void {
+  off(index: number, holder: PadHolder): void {
     const slot = this.#slots.get(index);
-    if (!slot) return;
+    if (slot?.holder === holder) this.#remove(index, slot);
+  }
+
+  apply(index: number, snapshot: PadSnapshot, holder: PadHolder): void {
+    const slot = this.#slots.get(index);
+    if (slot?.holder === holder) this.#attempt(index, slot, () => slot.pad.apply(snapshot));
+  }
+
+  /** Switches to another viewer of a person. @param announced indexes of that viewer's pads */
+  takeOver(announced: ReadonlySet<number>, holder: PadHolder): void {
+    const goesAtMs = this.#options.clock.monotonicMs() + RECLAIM_MS;
+    for (const [index, slot] of this.#slots) {
+      if (slot.holder === holder) slot.goesAtMs = announced.has(index) ? null : goesAtMs;
+    }
+  }
+
+  /** Answers uploads of apps, forwards rumble, and removes pads that were not announced in time. */
+  tick(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const [index, slot] of [...this.#slots]) {
+      if (slot.goesAtMs !== null && nowMs >= slot.goesAtMs) this.#remove(index, slot);
+      else {
+        this.#attempt(index, slot, () => {
+          const order = slot.pad.poll(nowMs);
+          if (order) this.#options.onRumble(index, order, slot.holder);
+        });
+      }
+    }
+  }
+
+  close(): void {
+    for (const [index, slot] of [...this.#slots]) this.#remove(index, slot);
+    this.#rest();
+    for (const file of this.#options.files) file.close();
+  }
+
+  #remove(index: number, slot: Slot): void {
     this.#slots.delete(index);
     if (this.#slots.size === 0) this.#rest();
     try {
@@ -80,65 +131,35 @@ export class Gamepads {
     }
   }
 
-  apply(index: number, snapshot: PadSnapshot): void {
-    const slot = this.#slots.get(index);
-    if (slot) this.#attempt(index, () => slot.pad.apply(snapshot));
-  }
-
-  /** Switches to another viewer. @param announced indexes of that viewer's pads */
-  takeOver(announced: ReadonlySet<number>): void {
-    const goesAtMs = this.#options.clock.monotonicMs() + RECLAIM_MS;
-    for (const [index, slot] of this.#slots) {
-      slot.goesAtMs = announced.has(index) ? null : goesAtMs;
-    }
-  }
-
-  /** Answers uploads of apps, forwards rumble, and removes pads that were not announced in time. */
-  tick(): void {
-    const nowMs = this.#options.clock.monotonicMs();
-    for (const [index, { pad, goesAtMs }] of [...this.#slots]) {
-      if (goesAtMs !== null && nowMs >= goesAtMs) this.off(index);
-      else {
-        this.#attempt(index, () => {
-          const order = pad.poll(nowMs);
-          if (order) this.#options.onRumble(index, order);
-        });
-      }
-    }
-  }
-
-  close(): void {
-    for (const index of [...this.#slots.keys()]) this.off(index);
-    this.#rest();
-    for (const file of this.#options.files) file.close();
-  }
-
-  #connect(index: number): void {
+  #connect(index: number, holder: PadHolder): void {
     const file = this.#options.files[index];
-    if (!file || !this.#mayCreate()) return;
-    this.#attempt(index, () => {
+    if (!file || !this.#mayCreate(holder)) return;
+    try {
       const pad = new VirtualPad(file, physOf(this.#options.sessionId, index));
-      this.#slots.set(index, { pad, goesAtMs: null });
+      this.#slots.set(index, { pad, holder, goesAtMs: null });
       this.#poll ??= this.#options.clock.setInterval(() => this.tick(), POLL_MS);
       this.#options.onCreated(pad.sysname);
-    });
+    } catch (error) {
+      this.#options.onProblem(errorText(error));
+    }
   }
 
-  #mayCreate(): boolean {
+  #mayCreate(holder: PadHolder): boolean {
     const nowMs = this.#options.clock.monotonicMs();
-    this.#createdAtMs = this.#createdAtMs.filter((atMs) => nowMs - atMs < CREATION_WINDOW_MS);
-    if (this.#createdAtMs.length >= MAX_CREATIONS) return false;
-    this.#createdAtMs.push(nowMs);
-    return true;
+    const times = this.#createdAtMs.get(holder) ?? [];
+    const recent = times.filter((atMs) => nowMs - atMs < CREATION_WINDOW_MS);
+    const may = recent.length < MAX_CREATIONS;
+    this.#createdAtMs.set(holder, may ? [...recent, nowMs] : recent);
+    return may;
   }
 
   /** A device error removes the pad, but does not end the session. */
-  #attempt(index: number, action: () => void): void {
+  #attempt(index: number, slot: Slot, action: () => void): void {
     try {
       action();
     } catch (error) {
       this.#options.onProblem(errorText(error));
-      this.off(index);
+      this.#remove(index, slot);
     }
   }
 

@@ -188,6 +188,7 @@ export class Supervisor {
     if (command.type === 'session_swap_app') return this.#swap(session, command);
     if (command.type === 'session_capture') return session.capture(command);
     if (command.type === 'session_start') session.start();
+    else if (command.type === 'session_guests') session.setGuests(command);
     else session.tune(command);
     return OK;
   }
@@ -317,6 +318,7 @@ const LIVE_SESSION_COMMANDS = [
   'session_swap_app',
   'session_display_update',
   'session_capture',
+  'session_guests',
 ] as const;
 type LiveSessionCommand = Extract<SessionCommand, { type: (typeof LIVE_SESSION_COMMANDS)[number] }>;
 

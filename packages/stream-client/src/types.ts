@@ -1,7 +1,7 @@
 /** The public types of the player: options, events and methods. */
 import type { Clock } from '@footlight/platform/timer';
 import type { AppLaunchState, Codec, SessionStateName } from '@footlight/protocol';
-import type { AppNotice, AppWindow, Display, KeyboardLayout } from '@footlight/protocol/input';
+import type { AppNotice, AppWindow, Display, KeyboardLayout, WatchingGuest } from '@footlight/protocol/input';
 import type { ClientSample } from '@footlight/protocol/rest';
 import type { IceServer, Ready } from '@footlight/protocol/signal';
 import type { BrowserEventType, ClientHealth, ClientMetrics } from '@footlight/protocol/telemetry';
@@ -16,6 +16,10 @@ export type EndReason =
   | 'taken_over'
   /** the session had no viewer for too long */
   | 'idle_timeout'
+  /** the owner removed this guest, or the guest's time is over */
+  | 'guest_ended'
+  /** the owner of the session, whose guest this person is, did not watch for too long */
+  | 'owner_away'
   /** disconnect() was called */
   | 'disconnected'
   /** this browser cannot play the session's codec */
@@ -276,6 +280,10 @@ export interface StreamEvents {
   pointer_shape: PointerShape;
   /** the app's windows; setWindow() accepts their ids */
   windows: readonly AppWindow[];
+  /** the guests who watch the session; only for its owner */
+  guests: readonly WatchingGuest[];
+  /** whether the session's owner watches; only for guests, who get no picture while the owner is away */
+  owner: boolean;
   /** a message that the page should show to the person */
   notice: { code: string; text: string };
   /**

@@ -4,6 +4,7 @@ import {
   count,
   epochMs,
   finite,
+  humanText,
   int,
   jsonObject,
   openCode,
@@ -13,6 +14,7 @@ import {
   text,
   wireUuid,
 } from '../common.ts';
+import { GUEST_ROLES, MAX_GUEST_NAME_BYTES, MAX_GUESTS } from '../guests.ts';
 import {
   answerSchema,
   browserByeSchema,
@@ -53,6 +55,11 @@ export const attachSchema = z.object({
   client_id: wireUuid,
   hello: helloSchema,
   ice_servers: z.array(iceServer).max(32),
+  /**
+   * The guest whose page this is; missing: the page of the owner. The rights of a guest come only from
+   * `session_guests`.
+   */
+  guest: z.object({ id: wireUuid, name: humanText(MAX_GUEST_NAME_BYTES) }).optional(),
 });
 
 /** The browser's socket was closed; its peer connection continues. */
@@ -143,6 +150,31 @@ export const sessionRecordingSchema = z.object({
 });
 export type SessionRecording = z.infer<typeof sessionRecordingSchema>;
 
+/**
+ * All guests who may use the session, with their rights; it replaces the former list. The agent disconnects every other
+ * guest, and each guest at the end of its time. Only for agents with the feature `guests`.
+ */
+export const sessionGuestsSchema = z.object({
+  type: z.literal('session_guests'),
+  id,
+  session_id,
+  /** Grows with each change of the list; an agent ignores a list with a lower version than its own. */
+  version: count,
+  guests: z
+    .array(
+      z.object({
+        id: wireUuid,
+        role: z.enum(GUEST_ROLES),
+        /** index of the gamepad of a guest with the role gamepad; null for other roles */
+        pad_index: z.int().min(0).max(15).nullable(),
+        /** time until the guest's link expires, in milliseconds from the arrival of this message */
+        ends_in_ms: count,
+      }),
+    )
+    .max(MAX_GUESTS),
+});
+export type SessionGuests = z.infer<typeof sessionGuestsSchema>;
+
 export const configUpdateSchema = z.object({
   type: z.literal('config_update'),
   id,
@@ -189,6 +221,7 @@ export const controlCommand = z.discriminatedUnion('type', [
   sessionTuneSchema,
   sessionCaptureSchema,
   sessionRecordingSchema,
+  sessionGuestsSchema,
   configUpdateSchema,
   restartSchema,
   imageEnsureSchema,

@@ -47,6 +47,7 @@ export const AGENT_FEATURES = [
   'mic',
   'bench',
   'recorder',
+  'guests',
 ] as const;
 
 export const heldSessionSchema = z.object({

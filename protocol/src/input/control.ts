@@ -15,6 +15,7 @@ import {
   utf8Length,
   wireUuid,
 } from '../common.ts';
+import { GUEST_ROLES, MAX_GUEST_NAME_BYTES, MAX_GUESTS } from '../guests.ts';
 import { CHANNELS } from './channels.ts';
 
 /** Version of the input protocol that this code supports. */
@@ -79,6 +80,8 @@ export const agentHelloSchema = z.object({
   codec,
   input: z.array(openEnum(32)).max(16),
   max_pads: count,
+  /** Indexes of the gamepads that this page may use, in the order of their use; missing: 0 to max_pads − 1. */
+  pad_indexes: z.array(z.int().min(0).max(15)).max(16).optional(),
   /**
    * true: the display has a touch screen, so every contact reaches the app. Missing: the first contact moves the
    * pointer.
@@ -137,9 +140,29 @@ export const appSchema = z.object({
   state: z.enum(['starting', 'client_only', 'game_running', 'game_exited', 'presented']),
 });
 export const noticeSchema = z.object({ type: z.literal('notice'), code: openEnum(64), text: humanText(256) });
+/** The guests of the session whose connections are open. Only the owner gets it, at each change. */
+export const guestsSchema = z.object({
+  type: z.literal('guests'),
+  guests: z
+    .array(
+      z.object({
+        id: wireUuid,
+        name: humanText(MAX_GUEST_NAME_BYTES),
+        role: z.enum(GUEST_ROLES),
+        pad_index: z.int().min(0).max(15).nullable(),
+      }),
+    )
+    .max(MAX_GUESTS),
+});
+/**
+ * Whether the owner watches. Only guests get it. While the owner is away, a guest gets neither picture nor sound, and its
+ * input is ignored.
+ */
+export const ownerSchema = z.object({ type: z.literal('owner'), watches: z.boolean() });
 export const controlByeSchema = z.object({
   type: z.literal('bye'),
-  reason: z.enum(['session_ended', 'taken_over', 'idle_timeout', 'error']),
+  /** guest_ended and owner_away: only for guests, with the meaning of signaling */
+  reason: z.enum(['session_ended', 'taken_over', 'idle_timeout', 'error', 'guest_ended', 'owner_away']),
 });
 export const controlErrorSchema = z.object({
   type: z.literal('error'),
@@ -154,6 +177,7 @@ export type Cursor = z.infer<typeof cursorSchema>;
 export type CursorUse = z.infer<typeof cursorUseSchema>;
 export type PointerMode = z.infer<typeof pointerModeSchema>;
 export type Display = z.infer<typeof displaySchema>;
+export type WatchingGuest = z.infer<typeof guestsSchema>['guests'][number];
 export type AppNotice = z.infer<typeof appSchema>;
 export type ControlBye = z.infer<typeof controlByeSchema>;
 
@@ -181,6 +205,8 @@ const agentToViewer = z.discriminatedUnion('type', [
   keyboardLayoutSchema,
   windowsSchema,
   noticeSchema,
+  guestsSchema,
+  ownerSchema,
   controlByeSchema,
   controlErrorSchema,
 ]);

@@ -144,7 +144,11 @@ export const offerSchema = z.object({
 export const resumedSchema = z.object({ type: z.literal('resumed'), pc_id: wireUuid });
 export const serviceByeSchema = z.object({
   type: z.literal('bye'),
-  reason: z.enum(['taken_over', 'session_ended', 'host_lost', 'going_away']),
+  /**
+   * Only for guests: `guest_ended`, because the owner removed the guest or the time is over; `owner_away`, because the
+   * owner does not watch.
+   */
+  reason: z.enum(['taken_over', 'session_ended', 'host_lost', 'going_away', 'guest_ended', 'owner_away']),
 });
 
 export const signalErrorSchema = z.object({
@@ -160,6 +164,7 @@ export type Answer = z.infer<typeof answerSchema>;
 export type Candidate = z.infer<typeof candidateSchema>;
 export type Renegotiate = z.infer<typeof renegotiateSchema>;
 export type Ready = z.infer<typeof readySchema>;
+export type ServiceBye = z.infer<typeof serviceByeSchema>;
 export type Offer = z.infer<typeof offerSchema>;
 
 /** Messages from the browser to the service. */

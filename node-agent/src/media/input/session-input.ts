@@ -5,6 +5,7 @@ import { FIRST_LAYOUT } from '../../display/x11/x-layout.ts';
 import type { Gamepads } from '../../input/gamepads.ts';
 import type { TouchScreen } from '../../input/touch-screen.ts';
 import type { InputAction } from './input-state.ts';
+import { OWNER, type PageRights } from './page-rights.ts';
 import { type DisplayAction, type DueAction, PressHold } from './press-hold.ts';
 
 type LayoutListener = (inForce: KeyboardLayout, known: boolean) => void;
@@ -84,9 +85,9 @@ export class SessionInput {
     return this.#gamepads?.max ?? 0;
   }
 
-  /** Switches to another viewer's input. @param pads indexes of the gamepads that this viewer announced */
-  takeOver(pads: ReadonlySet<number>): void {
-    this.#gamepads?.takeOver(pads);
+  /** Switches to another viewer of a person. @param pads indexes of the gamepads that this viewer announced */
+  takeOver(pads: ReadonlySet<number>, person: PageRights = OWNER): void {
+    this.#gamepads?.takeOver(pads, person);
   }
 
   /** Drops the waiting text. */
@@ -104,8 +105,13 @@ export class SessionInput {
    * Performs the actions of one message, in order. A press may have to wait behind a press that is being extended, or
    * behind text that is being typed.
    * @param onApplied called when the last action was injected; not called if it is dropped
+   * @param person the person whose page sent the message
    */
-  perform(actions: readonly InputAction[], onApplied: (() => void) | null = null): void {
+  perform(
+    actions: readonly InputAction[],
+    onApplied: (() => void) | null = null,
+    person: PageRights = OWNER,
+  ): void {
     if (actions.length === 0) onApplied?.();
     for (const [index, action] of actions.entries()) {
       const onDone = index === actions.length - 1 ? onApplied : null;
@@ -114,9 +120,9 @@ export class SessionInput {
           this.#performAll(this.#device, this.#presses.add(action, this.#clock.monotonicMs(), onDone));
         continue;
       }
-      if (action.do === 'pad_on') this.#gamepads?.on(action.index);
-      else if (action.do === 'pad_off') this.#gamepads?.off(action.index);
-      else if (action.do === 'pad') this.#gamepads?.apply(action.index, action.snapshot);
+      if (action.do === 'pad_on') this.#gamepads?.on(action.index, person);
+      else if (action.do === 'pad_off') this.#gamepads?.off(action.index, person);
+      else if (action.do === 'pad') this.#gamepads?.apply(action.index, action.snapshot, person);
       else this.#touchScreen?.contact(action.contact, action.at && this.toDisplay(action.at.x, action.at.y));
       onDone?.();
     }

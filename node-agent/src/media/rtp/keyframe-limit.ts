@@ -1,5 +1,5 @@
 /**
- * Limits keyframes on request to two a second. Pure.
+ * Limits keyframes on request, by default to two a second. Pure.
  *
  * A request that arrives too early waits instead of being dropped, because a viewer without a keyframe shows nothing.
  * Waiting requests are coalesced. If a keyframe is being encoded, it also answers new requests. So a viewer that
@@ -7,17 +7,23 @@
  */
 
 /** Two keyframes a second on request (docs/media.md, "Delay"). */
-const WINDOW_MS = 1_000;
-const PER_WINDOW = 2;
+const DEFAULT_LIMIT = { windowMs: 1_000, perWindow: 2 };
 /** Time after which a requested keyframe counts as lost: several frames at the lowest usual rate (30 fps). */
 const MAKING_MS = 250;
 
 export class KeyframeLimit {
+  readonly #windowMs: number;
+  readonly #perWindow: number;
   #madeAtMs: number[] = [];
   /**
    * Time of the request for a keyframe that has not left the encoder yet; null: no keyframe is expected.
    */
   #orderedAtMs: number | null = null;
+
+  constructor({ windowMs, perWindow }: { windowMs: number; perWindow: number } = DEFAULT_LIMIT) {
+    this.#windowMs = windowMs;
+    this.#perWindow = perWindow;
+  }
 
   get isBeingMade(): boolean {
     return this.#orderedAtMs !== null;
@@ -29,9 +35,10 @@ export class KeyframeLimit {
    */
   request(nowMs: number): number | null {
     if (this.#orderedAtMs !== null && nowMs - this.#orderedAtMs < MAKING_MS) return null;
-    this.#madeAtMs = this.#madeAtMs.filter((atMs) => nowMs - atMs < WINDOW_MS);
+    this.#madeAtMs = this.#madeAtMs.filter((atMs) => nowMs - atMs < this.#windowMs);
     const oldest = this.#madeAtMs[0];
-    if (oldest !== undefined && this.#madeAtMs.length >= PER_WINDOW) return oldest + WINDOW_MS - nowMs;
+    if (oldest !== undefined && this.#madeAtMs.length >= this.#perWindow)
+      return oldest + this.#windowMs - nowMs;
     this.#madeAtMs.push(nowMs);
     this.#orderedAtMs = nowMs;
     return 0;

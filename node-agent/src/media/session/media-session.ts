@@ -9,10 +9,12 @@ import { effortSteps } from '../encode/encoder-effort.ts';
 import { encoderRow } from '../encode/encoders.ts';
 import type { EncodedPicture } from '../encode/video-pipeline.ts';
 import { ViewerFiles } from '../files/viewer-files.ts';
+import { OWNER } from '../input/page-rights.ts';
 import { holdMsFor } from '../input/press-hold.ts';
 import { SessionInput } from '../input/session-input.ts';
 import { LiveWrites } from '../rate/live-writes.ts';
 import { SessionScreen } from '../screen/session-screen.ts';
+import { Guests, isOfGuest } from '../viewer/guests.ts';
 import { Peers } from '../viewer/peers.ts';
 import type { ViewerChannels } from '../viewer/viewer-channels.ts';
 import { createLocalNameResolver, type LocalNameResolver } from '../webrtc/mdns.ts';
@@ -90,6 +92,7 @@ export class MediaSession {
   readonly #rate: SessionRate;
   readonly #captures: SessionCaptures;
   readonly #peers: Peers;
+  readonly #guests: Guests;
   readonly #liveWrites: LiveWrites;
   /** null: this is not a measurement, or it does not include the probe. */
   readonly #probe: LiveWriteProbe | null;
@@ -127,7 +130,10 @@ export class MediaSession {
         ? new LiveWriteProbe(clock, stream.bitrate_kbps, (kbps) => this.#setBitrate(kbps))
         : null;
     const reports = new MediaReports(send, clock);
-    const forEachViewer = (visit: (channels: ViewerChannels) => void) => this.#peers.forEach(visit);
+    const forEachViewer = (visit: (channels: ViewerChannels) => void) => {
+      this.#peers.forEach(visit);
+      this.#guests.forEach(visit);
+    };
     const event: MediaReports['event'] = (name, payload) => reports.event(name, payload);
     this.#reports = reports;
     this.#recorder = options.recording === null ? null : new SessionRecorder(options.recording, stream.codec);
@@ -138,7 +144,7 @@ export class MediaSession {
       files: options.padFiles,
       sessionId: prepare.session_id,
       clock,
-      onRumble: (index, order) => forEachViewer((channels) => channels.rumble(index, order)),
+      onRumble: (index, order, holder) => forEachViewer((channels) => channels.rumble(index, order, holder)),
       onCreated: (sysname) => send({ type: 'input_device', sysname }),
       onProblem: (error) => reports.log('warn', 'media.gamepad_failed', { error }),
     });
@@ -166,6 +172,7 @@ export class MediaSession {
       picture: () => this.#picture,
       onFrame: (frame) => {
         this.#peers.sendFrame(frame);
+        this.#guests.sendFrame(frame);
         this.#recorder?.picture(frame);
         this.#rate.encoded(frame.encodeMs);
         this.#liveWrites.frame(frame.bytes, clock.monotonicMs());
@@ -195,7 +202,7 @@ export class MediaSession {
       rate: () => this.#rate.metrics(),
       answer: (request, made) => send({ type: 'capture_done', request, made }),
     });
-    this.#peers = new Peers({
+    const connections = {
       stream,
       addresses: prepare.media.addresses,
       ports: prepare.media.ports,
@@ -204,16 +211,41 @@ export class MediaSession {
       random32: options.random32,
       resolver: this.#resolver,
       input: this.#input,
+    };
+    const signal = (conn: number, msg: AgentSignal) => send({ type: 'signal', conn, msg });
+    this.#guests = new Guests({
+      ...connections,
+      events: {
+        signal,
+        onKeyframeWanted: () => this.#video.forceKeyframe(),
+        onViewerReady: (channels) => {
+          if (this.#prepared) this.#screen.greet(channels);
+        },
+        onChanged: (guests) =>
+          this.#peers.forEach((channels) => {
+            channels.control({ type: 'guests', guests });
+          }),
+      },
+    });
+    this.#peers = new Peers({
+      ...connections,
+      rights: OWNER,
+      isHeard: () => true,
       maxFileMb: this.#files === null ? null : (prepare.files?.max_mb ?? null),
       events: {
-        signal: (conn, msg: AgentSignal) => send({ type: 'signal', conn, msg }),
+        signal,
         event,
-        onViewer: (connected) => send({ type: 'viewer', connected }),
+        onViewer: (connected) => {
+          this.#guests.ownerWatches = connected;
+          send({ type: 'viewer', connected });
+        },
         onKeyframeWanted: () => this.#video.forceKeyframe(),
         onClipboard: (text) => this.#screen.setClipboard(text),
         onFilesChannel: (channel) => this.#files?.use(channel),
         onWindowUse: (id) => this.#screen.useWindow(id),
         onViewerReady: (channels) => {
+          const guests = this.#guests.watching;
+          if (guests.length > 0) channels.control({ type: 'guests', guests });
           if (this.#prepared) this.#screen.greet(channels);
           else this.#early = channels;
         },
@@ -270,9 +302,13 @@ export class MediaSession {
         break;
       case 'detach':
         this.#peers.detach(message.conn);
+        this.#guests.detach(message.conn);
         break;
       case 'signal':
         this.#onSignal(message.conn, message.msg);
+        break;
+      case 'guests':
+        this.#guests.allow(message);
         break;
       case 'tune':
         if (message.bitrate_kbps !== undefined) this.#rate.tune(message.bitrate_kbps);
@@ -309,7 +345,8 @@ export class MediaSession {
     this.#rate.close();
     this.#probe?.close();
     this.#files?.close();
-    await this.#peers.close(reason === 'idle_timeout' ? 'idle_timeout' : byeReason);
+    const bye = reason === 'idle_timeout' ? 'idle_timeout' : byeReason;
+    await Promise.all([this.#peers.close(bye), this.#guests.close(bye)]);
     this.#input.close();
     this.#gamepads.close();
     this.#screen.stop();
@@ -333,6 +370,7 @@ export class MediaSession {
       reports: this.#reports,
       onPacket: (packet) => {
         this.#peers.sendAudio(packet);
+        this.#guests.sendAudio(packet);
         this.#recorder?.sound(packet);
       },
     });
@@ -340,7 +378,8 @@ export class MediaSession {
 
   #attach(message: AttachMessage): void {
     try {
-      this.#peers.attach(message);
+      if (isOfGuest(message)) this.#guests.attach(message);
+      else this.#peers.attach(message);
     } catch (error) {
       this.#reports.log('error', 'media.attach_failed', { error: errorText(error) });
       const msg = {
@@ -356,6 +395,7 @@ export class MediaSession {
   #onSignal(conn: number, msg: BrowserSignal): void {
     try {
       this.#peers.onSignal(conn, msg);
+      this.#guests.onSignal(conn, msg);
     } catch (error) {
       this.#reports.log('error', 'media.signal_failed', { error: errorText(error), type: msg.type });
     }
@@ -374,6 +414,7 @@ export class MediaSession {
     this.#liveWrites.written(this.#targetKbps, kbps, isTaken, this.#options.clock.monotonicMs());
     this.#targetKbps = kbps;
     this.#peers.setRate(kbps);
+    this.#guests.setRate(kbps);
   }
 
   #usePicture(): void {
@@ -387,6 +428,7 @@ export class MediaSession {
     this.#liveWrites.tick(this.#options.clock.monotonicMs());
     this.#sound?.poll();
     this.#peers.tick();
+    this.#guests.tick();
     void this.#followDrawing();
     if (this.#recorder?.wantsKeyframe(this.#options.clock.monotonicMs())) this.#video.forceKeyframe();
   }

@@ -46,6 +46,8 @@ export class NativeViewer {
   markers = 0;
   /** Called with each packet of the picture. */
   onVideo: (data: Buffer) => void = () => undefined;
+  /** The guest who watches; null: the owner. */
+  guest: { id: string; name: string } | null = null;
   /** Edits the answer before it is sent. */
   editAnswer: (sdp: string) => string = (sdp) => sdp;
   /** Edits a candidate in either direction; null: the candidate is dropped. */
@@ -93,6 +95,7 @@ export class NativeViewer {
         ...(resume ? { resume: { pc_id: this.#pcId } } : {}),
       },
       ice_servers: [],
+      ...(this.guest && { guest: this.guest }),
     });
   }
 

@@ -3,6 +3,7 @@ import { encodeKey, type KeyboardLayout } from '@footlight/protocol/input';
 import type { XInput } from '../../display/x11/x-input.ts';
 import { Gamepads } from '../../input/gamepads.ts';
 import { FakeDeviceFile } from '../../input/testing/fake-device-file.ts';
+import { OWNER, type PageRights } from '../input/page-rights.ts';
 import { SessionInput } from '../input/session-input.ts';
 import { ViewerChannels } from '../viewer/viewer-channels.ts';
 import type { SendResult } from '../webrtc/peer.ts';
@@ -32,6 +33,8 @@ export class RecordedInput {
   readonly layouts = new Set(['de', 'fr']);
   /** Number of times that waiting text was dropped. */
   dropped = 0;
+  /** Whether input of the viewers is applied. */
+  isHeard = true;
   /** Result that send() returns for each message to a viewer. */
   outcome: SendResult = 'sent';
   /** Largest file of the viewers' file transfers, MiB; null: no file transfers. */
@@ -79,14 +82,16 @@ export class RecordedInput {
     this.input.connect(this.display, null);
   }
 
-  /** Connects a viewer whose input is active. */
-  connect(): ConnectedChannels {
+  /** Connects a viewer whose input is active. @param rights what its person may do */
+  connect(rights: PageRights = OWNER): ConnectedChannels {
     const sent: ConnectedChannels['sent'] = [];
     const channels = new ViewerChannels({
       pcId: '11111111-1111-4111-8111-111111111111',
       stream: testStream(SIZE),
       clock: this.clock,
       input: this.input,
+      rights,
+      isHeard: () => this.isHeard,
       maxFileMb: this.maxFileMb,
       send: (channel, data) => {
         if (this.outcome === 'sent') sent.push({ channel, data });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '@footlight/platform';
-import type { StreamSpec } from '@footlight/protocol/agent';
+import type { SessionGuests, StreamSpec } from '@footlight/protocol/agent';
 import x11, { type XEvent } from 'x11';
 import { XConnection } from '../../display/x11/x-connection.ts';
 import type { PrepareMessage, WorkerMessage } from '../worker/worker-messages.ts';
@@ -219,6 +219,18 @@ export class TestSession {
     const viewer = this.viewer(clientId, conn);
     viewer.attach();
     await viewer.untilPlaying();
+    return viewer;
+  }
+
+  /** Sets the list of guests. */
+  allow(version: number, ...guests: SessionGuests['guests']): void {
+    this.worker.send({ type: 'guests', version, guests });
+  }
+
+  /** Creates a viewer of a guest that is not attached yet. @param id id of the guest, and of the guest's page */
+  guest(id: string, conn: number, name = 'Ada'): NativeViewer {
+    const viewer = this.viewer(id, conn);
+    viewer.guest = { id, name };
     return viewer;
   }
 

@@ -225,6 +225,11 @@ export class PeerMedia {
     return timestamp;
   }
 
+  /** Called instead of sendFrame() when a frame must not be sent; the next sent frame is then a keyframe. */
+  skipFrame(): void {
+    this.#gate.needKeyframe();
+  }
+
   sendAudio(audio: AudioPacket): void {
     if (!this.#running || this.path.isHeld || !this.#audio || !this.#audioAccepted) return;
     const { clock } = this.#options;

@@ -2,6 +2,7 @@ import { ManualClock } from '@footlight/platform/testing';
 import type { AgentSignal } from '@footlight/protocol/agent';
 import * as datachannel from 'node-datachannel';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { OWNER } from '../input/page-rights.ts';
 import { SessionInput } from '../input/session-input.ts';
 import { testStream } from '../testing/stream.ts';
 import { Peers } from './peers.ts';
@@ -101,6 +102,8 @@ beforeEach(() => {
     random32: () => 0x1234_5678,
     resolver: { resolve: () => Promise.resolve(null), close: () => undefined },
     input: new SessionInput(clock, { width: 1280, height: 720 }, null),
+    rights: OWNER,
+    isHeard: () => true,
     maxFileMb: null,
     events: {
       signal: (conn, msg) => {

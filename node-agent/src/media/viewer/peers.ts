@@ -1,11 +1,12 @@
 import { delay, type Timer } from '@footlight/platform';
 import type { SignalErrorCode } from '@footlight/protocol';
 import type { AgentSignal, StreamSpec } from '@footlight/protocol/agent';
-import { FILES_LABEL } from '@footlight/protocol/input';
-import { type IceServer, MAKE_BEFORE_BREAK_MS } from '@footlight/protocol/signal';
+import { type ControlBye, FILES_LABEL } from '@footlight/protocol/input';
+import { type IceServer, MAKE_BEFORE_BREAK_MS, type ServiceBye } from '@footlight/protocol/signal';
 import type { AgentEventType } from '@footlight/protocol/telemetry';
 import type { AudioPacket } from '../encode/audio-pipeline.ts';
 import type { EncodedFrame } from '../encode/video-pipeline.ts';
+import type { PageRights } from '../input/page-rights.ts';
 import type { SessionInput } from '../input/session-input.ts';
 import { type MediaClock, wallTimeOf } from '../session/media-clock.ts';
 import type { LocalNameResolver } from '../webrtc/mdns.ts';
@@ -59,6 +60,10 @@ export interface PeersOptions {
   random32(): number;
   resolver: LocalNameResolver;
   input: SessionInput;
+  /** What the person of these pages may do. */
+  rights: PageRights;
+  /** Whether input is applied now. */
+  isHeard(): boolean;
   /** Largest file that viewers may transfer, in MiB; null: file transfers are disabled. */
   maxFileMb: number | null;
   events: PeersEvents;
@@ -79,7 +84,7 @@ interface Attached extends AttachedSocket {
 const GOODBYE_MS = 150;
 
 /**
- * The peer connections of one session: one attached socket, one newest negotiation, and at most one older connection
+ * The peer connections of one person in a session: one attached socket, one newest negotiation, and at most one older connection
  * that keeps playing until the newer one is connected or 10 s have passed. negotiation.ts makes the decisions, and this
  * class applies them.
  *
@@ -143,6 +148,11 @@ export class Peers {
     }
   }
 
+  /** Called instead of sendFrame() when nobody may see a frame. */
+  skipFrame(): void {
+    for (const { peer } of this.#viewers) peer.media.skipFrame();
+  }
+
   sendAudio(packet: AudioPacket): void {
     for (const { peer } of this.#viewers) peer.media.sendAudio(packet);
   }
@@ -181,13 +191,17 @@ export class Peers {
     for (const { channels } of this.#viewers) visit(channels);
   }
 
-  /** @param reason sent to viewers over the control channel; their sockets get session_ended */
-  async close(reason: 'session_ended' | 'idle_timeout' | 'error'): Promise<void> {
+  /**
+   * @param reason sent to viewers over the control channel
+   * @param signal sent to their sockets
+   */
+  async close(reason: ControlBye['reason'], signal: ServiceBye['reason'] = 'session_ended'): Promise<void> {
     this.#replaceTimer?.cancel();
     const hadViewers = this.#viewers.length > 0;
     for (const { channels } of this.#viewers) channels.control({ type: 'bye', reason });
-    this.#signal({ type: 'bye', reason: 'session_ended' });
+    this.#signal({ type: 'bye', reason: signal });
     this.#attached = null;
+    for (const { channels } of this.#viewers) channels.close();
     if (hadViewers) await delay(this.#options.clock, GOODBYE_MS);
     for (const viewer of [...this.#viewers]) this.#drop(viewer);
   }
@@ -267,12 +281,14 @@ export class Peers {
   }
 
   #openChannels(peer: Peer): ViewerChannels {
-    const { stream, clock, input, maxFileMb, events } = this.#options;
+    const { stream, clock, input, rights, isHeard, maxFileMb, events } = this.#options;
     const channels: ViewerChannels = new ViewerChannels({
       pcId: peer.pcId,
       stream,
       clock,
       input,
+      rights,
+      isHeard,
       maxFileMb,
       send: (channel, data, limit) => peer.send(channel, data, limit),
       onClipboard: (text) => events.onClipboard(text),

@@ -15,6 +15,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeDeviceFile } from '../../input/testing/fake-device-file.ts';
 import { TouchScreen } from '../../input/touch-screen.ts';
 import { ABS, EV } from '../../input/uinput-layout.ts';
+import { OWNER } from '../input/page-rights.ts';
 import { SessionInput } from '../input/session-input.ts';
 import { type ConnectedChannels, keyFrame, RecordedInput } from '../testing/recorded-input.ts';
 
@@ -95,16 +96,52 @@ describe('gamepads of a viewer', () => {
     const { channels, sent } = world.connect();
     const order = { strong: 65_535, weak: 0, durationMs: 200 };
     channels.onMessage('input', padOn(false));
-    channels.rumble(0, order);
+    channels.rumble(0, order, OWNER);
     channels.onMessage('input', padOn(true, 2));
-    channels.rumble(0, order);
+    channels.rumble(0, order, OWNER);
+    channels.rumble(0, order, { padIndex: 0 });
     channels.setActive(false);
-    channels.rumble(0, order);
+    channels.rumble(0, order, OWNER);
     const rumbles = sent.filter(({ channel }) => channel === 'input');
     expect(rumbles).toHaveLength(1);
     expect(decodeInput(rumbles[0]?.data as Buffer, 'input', 'viewer')).toMatchObject({
       message: { kind: 'rumble', seq: 1, index: 0, strong: 65_535, weak: 0, duration_ms: 200 },
     });
+  });
+});
+
+describe('a guest', () => {
+  const watch = { role: 'watch', padIndex: null } as const;
+
+  test('who watches changes neither clipboard nor windows nor keyboard layout', async () => {
+    const { channels } = world.connect(watch);
+    channels.onMessage('control', encodeControl({ type: 'clipboard', text: 'hostile' }));
+    channels.onMessage('control', encodeControl({ type: 'window_use', id: 1 }));
+    channels.onMessage('control', encodeControl({ type: 'keyboard_layout', layout: 'de', variant: null }));
+    channels.onMessage('input', keyFrame(30, true));
+    channels.onMessage('input', padOn(false));
+    channels.close();
+    expect([world.clipboards, world.windowUses, world.performed, world.offences]).toEqual([[], [], [], []]);
+    // The owner's waiting text stays.
+    expect(world.dropped).toBe(0);
+    expect(world.file.isConnected).toBe(false);
+  });
+
+  test('gets no clipboard of the session', () => {
+    const { channels, sent } = world.connect(watch);
+    channels.clipboard('a secret');
+    expect(toldOf(sent, 'clipboard')).toEqual([]);
+  });
+
+  test('with a gamepad keeps it announced while the owner is away, but does not use it', () => {
+    const { channels } = world.connect({ role: 'gamepad', padIndex: 0 });
+    world.isHeard = false;
+    channels.onMessage('input', padOn(false));
+    channels.onMessage('motion', padState(1));
+    expect([world.file.isConnected, world.file.reports]).toEqual([true, []]);
+    world.isHeard = true;
+    channels.onMessage('motion', padState(1, 2));
+    expect(world.file.reports).toHaveLength(1);
   });
 });
 

@@ -24,9 +24,19 @@ import {
   WINDOW_USES_PER_SECOND,
 } from '@footlight/protocol/input';
 import type { RumbleOrder } from '../../input/force-feedback.ts';
+import type { PadHolder } from '../../input/gamepads.ts';
 import { type FrameFacts, FrameTiming } from '../input/frame-timing.ts';
 import { InputGuard, RateWindow } from '../input/input-guard.ts';
 import { InputState } from '../input/input-state.ts';
+import {
+  mayControl,
+  mayInput,
+  mayReceive,
+  maySend,
+  mayUsePads,
+  type PageRights,
+  padIndexes,
+} from '../input/page-rights.ts';
 import type { SessionInput } from '../input/session-input.ts';
 import type { MediaClock } from '../session/media-clock.ts';
 import type { SendResult } from '../webrtc/peer.ts';
@@ -36,6 +46,10 @@ export interface ViewerChannelsOptions {
   stream: StreamSpec;
   clock: MediaClock;
   input: SessionInput;
+  /** What the person of this page may do. */
+  rights: PageRights;
+  /** Whether input of this page is applied now; a guest's input is not while the owner is away. */
+  isHeard(): boolean;
   /** Largest file in MiB; null: file transfers are disabled. */
   maxFileMb: number | null;
   send(channel: ChannelName, data: string | Buffer, maxBufferedBytes: number): SendResult;
@@ -106,7 +120,7 @@ export class ViewerChannels {
   /** Sets whether this viewer's input is active; the owner of the connections decides this. */
   setActive(active: boolean): void {
     if (this.#active && !active) this.releaseAll();
-    if (active && !this.#active) this.#options.input.takeOver(this.#state.pads);
+    if (active && !this.#active) this.#options.input.takeOver(this.#state.pads, this.#options.rights);
     this.#active = active;
     this.#setLayout();
   }
@@ -118,22 +132,29 @@ export class ViewerChannels {
 
   onOpen(channel: ChannelName): void {
     if (channel !== 'control') return;
-    const { stream, pcId, input, maxFileMb } = this.#options;
-    const hasPads = input.maxPads > 0;
+    const { stream, pcId, input, rights, maxFileMb } = this.#options;
+    const hasPads = input.maxPads > 0 && mayUsePads(rights);
+    const isOwner = rights.role === 'owner';
+    const indexes = padIndexes(rights, input.maxPads);
     this.control({
       type: 'hello',
       protocol: INPUT_PROTOCOL,
       features: [
-        ...['cursor', 'clipboard', ...(hasPads ? ['rumble'] : []), 'frame_timing'],
-        ...['keyboard_layout', 'windows', ...(maxFileMb === null ? [] : ['files', 'file_names'])],
+        ...['cursor', ...(isOwner ? ['clipboard'] : []), ...(hasPads ? ['rumble'] : []), 'frame_timing'],
+        ...(isOwner ? ['keyboard_layout', 'windows'] : []),
+        ...(maxFileMb === null ? [] : ['files', 'file_names']),
       ],
       pc_id: pcId,
       width: stream.width,
       height: stream.height,
       fps: stream.fps,
       codec: stream.codec,
-      input: ['keyboard', 'pointer', 'text', 'touch', ...(hasPads ? ['gamepad'] : [])],
-      max_pads: input.maxPads,
+      input: [
+        ...(mayControl(rights) ? ['keyboard', 'pointer', 'text', 'touch'] : []),
+        ...(hasPads ? ['gamepad'] : []),
+      ],
+      max_pads: hasPads ? input.maxPads : 0,
+      ...(indexes === null ? {} : { pad_indexes: indexes }),
       ...(input.hasTouchScreen ? { touch_screen: true } : {}),
       ...(maxFileMb === null ? {} : { max_file_mb: maxFileMb }),
     });
@@ -170,7 +191,7 @@ export class ViewerChannels {
 
   /** Sends a control message. Messages about cursor and clipboard wait while the channel is full. */
   control(message: AgentControl): void {
-    if (this.#closed) return;
+    if (this.#closed || !mayReceive(this.#options.rights, message.type)) return;
     const replaceable = isReplaceable(message.type);
     if (replaceable && this.#pending.length > 0) {
       this.#hold(message);
@@ -195,14 +216,15 @@ export class ViewerChannels {
    * sent later. A text that is too long is not sent.
    */
   clipboard(text: string): void {
-    if (!fitsClipboard(text)) return;
+    if (!mayReceive(this.#options.rights, 'clipboard') || !fitsClipboard(text)) return;
     this.#copied = text;
     this.#sendCopied();
   }
 
-  /** Sends rumble for a gamepad, if the viewer can play it. */
-  rumble(index: number, { strong, weak, durationMs }: RumbleOrder): void {
-    if (this.#closed || !this.#active || !this.#state.canRumble(index)) return;
+  /** Sends rumble for a gamepad, if this person holds the gamepad and the viewer can play rumble. */
+  rumble(index: number, { strong, weak, durationMs }: RumbleOrder, holder: PadHolder): void {
+    if (this.#closed || !this.#active || holder !== this.#options.rights) return;
+    if (!this.#state.canRumble(index)) return;
     const message = { ...this.#stamp('input'), index, strong, weak, duration_ms: durationMs };
     this.#options.send('input', Buffer.from(encodeRumble(message)), MOTION_BUFFER_BYTES);
   }
@@ -216,9 +238,10 @@ export class ViewerChannels {
 
   releaseAll(): void {
     // Waiting text is dropped, because this viewer's input is no longer active.
-    if (this.#active) this.#options.input.dropText();
+    const { input, rights } = this.#options;
+    if (this.#active && mayControl(rights)) input.dropText();
     const actions = this.#state.release();
-    if (actions.length > 0) this.#options.input.perform(actions);
+    if (actions.length > 0) input.perform(actions, null, rights);
   }
 
   close(): void {
@@ -245,12 +268,14 @@ export class ViewerChannels {
       if (this.#guard.ping(nowMs)) this.#pong(message.seq, message.client_ms);
       return;
     }
-    if (!this.#active) return;
-    if (message.kind === 'release_all') this.#options.input.dropText();
-    const actions = this.#state.apply(message, this.#options.input.locks);
+    const { clock, input, isHeard, rights } = this.#options;
+    if (!this.#active || !mayInput(rights, message)) return;
+    // Announcements of pads are applied, because the page does not repeat them when it is heard again.
+    if (message.kind !== 'pad_on' && message.kind !== 'pad_off' && !isHeard()) return;
+    if (message.kind === 'release_all') input.dropText();
+    const actions = this.#state.apply(message, input.locks);
     if (actions === null) return;
-    const { clock, input } = this.#options;
-    input.perform(actions, () => this.#timing.applied(lane, message.seq, clock.monotonicMs()));
+    input.perform(actions, () => this.#timing.applied(lane, message.seq, clock.monotonicMs()), rights);
   }
 
   #pong(pingSeq: number, clientMs: number): void {
@@ -271,6 +296,7 @@ export class ViewerChannels {
     if (parsed.kind === 'malformed') this.#onMalformed(nowMs);
     if (parsed.kind !== 'message') return;
     const { message } = parsed;
+    if (!maySend(this.#options.rights, message.type)) return;
     if (message.type === 'hello') {
       this.#viewerDrawsCursor = message.features.includes('cursor');
       if (this.#greeted) return;

@@ -180,7 +180,7 @@ function onRaw(raw: unknown): void {
   // its change may be queued and must not start.
   const { type } = parsed.data;
   if (type === 'stop' || type === 'withdraw_display') void onMessage(parsed.data).catch(fail);
-  else if (type === 'attach' || type === 'detach' || type === 'signal')
+  else if (type === 'attach' || type === 'detach' || type === 'signal' || type === 'guests')
     talk = talk.then(() => onMessage(parsed.data)).catch(fail);
   else work = work.then(() => onMessage(parsed.data)).catch(fail);
 }

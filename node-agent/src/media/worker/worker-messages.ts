@@ -2,7 +2,7 @@
  * Messages between the agent (parent) and one media worker (child), over the fork's IPC channel.
  *
  * Life of a worker: `warm` → prepare → `prepared` → start → `encoding` → … → stop → `stopped`, exit 0. `attach`,
- * `detach` and `signal` are allowed right after `prepare`, so that ICE and DTLS run in parallel with the preparation
+ * `detach`, `signal` and `guests` are allowed right after `prepare`, so that ICE and DTLS run in parallel with the preparation
  * and the app's start. `tune` and `watch_app` are allowed after `prepared`. A `failure` is final: the worker stops its
  * pipeline, waits for `stop`, and exits with 1 when the channel closes. Messages in both directions are validated. The
  * agent does not trust the worker, because the worker runs with the session's uid and receives data from the network.
@@ -16,7 +16,7 @@ import {
   openCode,
   type SessionEndReason,
 } from '@footlight/protocol';
-import { agentSignal, streamSpecSchema } from '@footlight/protocol/agent';
+import { agentSignal, attachSchema, sessionGuestsSchema, streamSpecSchema } from '@footlight/protocol/agent';
 import {
   answerSchema,
   browserByeSchema,
@@ -99,7 +99,14 @@ const attach = z.object({
   hello: helloSchema,
   /** Contains credentials, which are never logged. */
   ice_servers: z.array(iceServer).max(32),
+  /** The guest whose page this is; missing: the owner's page. */
+  guest: attachSchema.shape.guest,
 });
+
+/** The guests who may use the session. */
+const guests = sessionGuestsSchema
+  .pick({ version: true, guests: true })
+  .extend({ type: z.literal('guests') });
 
 const detach = z.object({
   type: z.literal('detach'),
@@ -185,6 +192,7 @@ export const parentMessage = z.discriminatedUnion('type', [
   attach,
   detach,
   browserSignal,
+  guests,
   tune,
   appState,
   watchApp,

@@ -6,6 +6,7 @@ import type {
   HeldSession,
   SessionCapture,
   SessionDisplayUpdate,
+  SessionGuests,
   SessionMetrics,
   SessionSwapApp,
   SessionTune,
@@ -173,6 +174,11 @@ export class Session {
       ...(bitrate_kbps === undefined ? {} : { bitrate_kbps }),
       ...(keyframe === undefined ? {} : { keyframe }),
     });
+  }
+
+  /** Sets the guests who may use the session; every other guest is disconnected. */
+  setGuests(command: SessionGuests): void {
+    this.#worker.setGuests(command);
   }
 
   /** Starts a capture; an event with the result follows. */

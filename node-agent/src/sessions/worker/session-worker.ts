@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { type Clock, errorText, type Logger, within } from '@footlight/platform';
 import type { Open, SessionEndReason } from '@footlight/protocol';
-import type { ControlSignaling, SessionMetrics } from '@footlight/protocol/agent';
+import type { ControlSignaling, SessionGuests, SessionMetrics } from '@footlight/protocol/agent';
 import { GRANT_AGAIN_MS, grantDevice } from '../../input/device-access.ts';
 import type { CaptureMade, CaptureRequest } from '../../media/worker/capture-messages.ts';
 import type { DisplayUpdate, ParentMessage } from '../../media/worker/worker-messages.ts';
@@ -20,7 +20,7 @@ import type { TraceEvents } from '../reports/trace-events.ts';
 import { WorkerReports } from '../reports/worker-reports.ts';
 import type { SessionResources } from '../resources/session-resources.ts';
 import { SessionFiles } from './session-files.ts';
-import { SignalingRelay } from './signaling-relay.ts';
+import { SignalingRelays } from './signaling-relay.ts';
 
 /** Longest wait for a media worker's `stopped` message after `stop`. */
 const STOP_MS = withPatience(1_500);
@@ -61,7 +61,7 @@ export interface SessionWorkerOptions {
  */
 export class SessionWorker {
   readonly #options: SessionWorkerOptions;
-  readonly #relay: SignalingRelay;
+  readonly #relay: SignalingRelays;
   #worker: MediaWorker | null = null;
   /** null: the namespace is not open yet, or the agent's namespace is used. */
   #ipc: HeldNamespace | null = null;
@@ -70,11 +70,14 @@ export class SessionWorker {
   #files: SessionFiles | null = null;
   #screenAndSound: ScreenAndSound | null = null;
   #displayAnswers = false;
+  #isPrepared = false;
   #hasViewer = false;
+  /** The newest list of guests; null: none was received. */
+  #guests: Extract<ParentMessage, { type: 'guests' }> | null = null;
 
   constructor(options: SessionWorkerOptions) {
     this.#options = options;
-    this.#relay = new SignalingRelay((message) => this.send(message));
+    this.#relay = new SignalingRelays((message) => this.send(message));
   }
 
   /** null: no worker is assigned yet. */
@@ -135,6 +138,15 @@ export class SessionWorker {
 
   linkLost(): void {
     this.#relay.linkLost();
+  }
+
+  /** Sets who may use the session in addition to its owner. */
+  setGuests({ version, guests }: Pick<SessionGuests, 'version' | 'guests'>): void {
+    if (this.#guests !== null && version < this.#guests.version) return;
+    this.#guests = { type: 'guests', version, guests };
+    this.#relay.keepGuests(new Set(guests.map(({ id }) => id)));
+    // Before the preparation, the worker has no session that could use the list.
+    if (this.#isPrepared) this.send(this.#guests);
   }
 
   /** @returns null when the change is done; otherwise the reason of the failure, and the former sizes are restored */
@@ -285,6 +297,8 @@ export class SessionWorker {
       files: this.#maxFileMb === null ? null : { max_mb: this.#maxFileMb },
       ...(assign.bench !== undefined && { bench: { live_write_probe: assign.bench.live_write_probe } }),
     });
+    this.#isPrepared = true;
+    if (this.#guests !== null) this.send(this.#guests);
     // Viewers get their offer while the worker is still preparing.
     this.#relay.open();
   }

@@ -1,6 +1,7 @@
 /** The decisions of the player: (model, fact) → (model, actions). Pure; see model.ts for the states. */
 
 import { backoffMs, type Open, type SignalErrorCode } from '@footlight/protocol';
+import type { ControlBye } from '@footlight/protocol/input';
 import {
   MAKE_BEFORE_BREAK_MS,
   type Offer,
@@ -227,6 +228,8 @@ function socketClosed(model: Model, code: number, at: StepContext): Step {
 function endReasonOf(code: number): EndReason {
   if (code === SIGNAL_CLOSE.session_gone) return 'session_ended';
   if (code === SIGNAL_CLOSE.taken_over) return 'taken_over';
+  if (code === SIGNAL_CLOSE.guest_ended) return 'guest_ended';
+  if (code === SIGNAL_CLOSE.owner_away) return 'owner_away';
   if (code === SIGNAL_CLOSE.codec_unsupported) return 'codec_unsupported';
   return 'error';
 }
@@ -424,12 +427,7 @@ function requestOffer(model: Model, reason: Renegotiate['reason'], at: StepConte
 const isExpired = ({ ice_expire_at_ms }: Model, { nowMs }: StepContext): boolean =>
   ice_expire_at_ms !== null && nowMs >= ice_expire_at_ms;
 
-function controlBye(
-  model: Model,
-  pc_id: string,
-  reason: 'session_ended' | 'taken_over' | 'idle_timeout' | 'error',
-  at: StepContext,
-): Step {
+function controlBye(model: Model, pc_id: string, reason: ControlBye['reason'], at: StepContext): Step {
   if (model.current?.pc_id !== pc_id) return stay(model);
   // Ignores the message `bye` of a connection that is being replaced, because the new connection belongs to this page.
   if (model.next !== null && reason === 'taken_over') return stay(model);

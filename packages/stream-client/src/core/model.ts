@@ -6,7 +6,9 @@
  * negotiated, and `current` is the newest connected one, which shows the picture. If the socket is lost, the peers
  * continue. If the picture is lost, the page requests a new peer over the socket. `ended` releases everything.
  */
+
 import type { AppLaunchState, Open, SessionStateName, SignalErrorCode } from '@footlight/protocol';
+import type { ControlBye } from '@footlight/protocol/input';
 import type {
   BrowserMessage,
   IceServer,
@@ -96,7 +98,7 @@ export type Fact =
   | { type: 'silent'; pc_id: string }
   /** whether the service answers probes (see Reachability) */
   | { type: 'reachable'; yes: boolean }
-  | { type: 'control_bye'; pc_id: string; reason: 'session_ended' | 'taken_over' | 'idle_timeout' | 'error' }
+  | { type: 'control_bye'; pc_id: string; reason: ControlBye['reason'] }
   | { type: 'renegotiate' }
   /** the browser reports that it has a network again */
   | { type: 'online' }

@@ -108,7 +108,7 @@ export class Controls {
   greeted(hello: AgentHello): void {
     this.#maxPads = hello.max_pads;
     this.#touchScreen = hello.touch_screen ?? false;
-    this.pads.announce(hello.max_pads);
+    this.pads.announce(hello.max_pads, hello.pad_indexes);
   }
 
   /** Another connection becomes current. The host released all keys at the end of the old connection. */

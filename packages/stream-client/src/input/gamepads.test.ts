@@ -102,6 +102,18 @@ describe('gamepads of the page', () => {
     expect(polls).toEqual([]);
   });
 
+  test('a guest’s pad gets the index that the session names, also if it was plugged in before', () => {
+    plug(pad(0), pad(1));
+    sent = [];
+    pads.announce(4, [2]);
+    expect(announced()).toEqual([['pad_on', 2]]);
+    pads.announce(4, [3, 2, 1, 0]);
+    expect(announced().slice(1)).toEqual([
+      ['pad_on', 2],
+      ['pad_on', 3],
+    ]);
+  });
+
   test('a pad keeps its index on a new connection, also when other pads were removed', () => {
     plug(pad(0), pad(1));
     plug(null, pad(1));

@@ -49,7 +49,8 @@ export class Gamepads {
   #environment: Pick<Environment, 'monotonicMs' | 'setInterval'>;
   #sender: InputSender;
   #hooks: PadHooks;
-  #maxPads = MAX_PADS;
+  /** indexes that messages may name, in the order of their use */
+  #indexes = firstIndexes(MAX_PADS);
   #cleanup = new Cleanup();
   #poll: Timer | null = null;
   #onScreen: PadReading | null = null;
@@ -74,13 +75,14 @@ export class Gamepads {
    * Announces the pads on a new connection. A pad keeps its index, because the session keeps the device with this
    * index.
    * @param maxPads limit of the session
+   * @param indexes indexes that this page may use, in the order of their use
    */
-  announce(maxPads: number): void {
-    this.#maxPads = Math.min(MAX_PADS, maxPads);
+  announce(maxPads: number, indexes: readonly number[] = firstIndexes(maxPads)): void {
+    this.#indexes = indexes.slice(0, Math.min(MAX_PADS, maxPads));
     const present = this.#present();
     for (const [index, pad] of this.#pads) {
       const still = present.find((each) => each.index === pad.browserIndex);
-      if (still === undefined || index >= this.#maxPads) this.#pads.delete(index);
+      if (still === undefined || !this.#indexes.includes(index)) this.#pads.delete(index);
       else this.#add(index, still);
     }
     this.#refresh();
@@ -150,9 +152,7 @@ export class Gamepads {
     const known = new Set([...this.#pads.values()].map((pad) => pad.browserIndex));
     for (const pad of present) {
       if (known.has(pad.index)) continue;
-      const index = Array.from({ length: this.#maxPads }, (_, slot) => slot).find(
-        (slot) => !this.#pads.has(slot),
-      );
+      const index = this.#indexes.find((free) => !this.#pads.has(free));
       if (index === undefined) break;
       this.#add(index, pad);
     }
@@ -192,6 +192,8 @@ export class Gamepads {
     }
   }
 }
+
+const firstIndexes = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
 
 function actuatorOf(gamepad: Gamepad | null | undefined): Rumbling | undefined {
   return gamepad?.vibrationActuator as Rumbling | undefined;

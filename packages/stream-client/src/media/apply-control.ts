@@ -53,6 +53,12 @@ export function applyControl(message: AgentControl, targets: ControlTargets): vo
     case 'windows':
       emitter.emit('windows', message.windows);
       return;
+    case 'guests':
+      emitter.emit('guests', message.guests);
+      return;
+    case 'owner':
+      emitter.emit('owner', message.watches);
+      return;
     case 'notice':
       emitter.emit('notice', { code: message.code, text: message.text });
       return;
