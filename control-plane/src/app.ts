@@ -52,6 +52,7 @@ import { registerReference } from './reference/index.ts';
 import {
   createSessionGate,
   createSessions,
+  registerGuestRoutes,
   registerSessionsRoutes,
   registerVerdictRoutes,
   type Sessions,
@@ -286,6 +287,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     registerFleetRoutes(server, fleet);
     registerActivityRoutes(server, activity);
     registerDeletionRoutes(server, platform);
+    registerGuestRoutes(server, sessions.guests, { config, clock });
     registerSessionsRoutes(server, sessions, {
       config,
       clock,

@@ -109,6 +109,7 @@ const REAL_TIME: Record<string, readonly string[]> = {
   'they test real time itself': [
     'control-plane/src/integration/own-process.all.test.ts',
     'control-plane/src/testing/fast-time.mjs',
+    'node-agent/src/media/viewer/guests.all.test.ts',
     'node-agent/src/media/viewer/hostile-viewer.all.test.ts',
     'node-agent/src/media/viewer/path-faults.all.test.ts',
     'packages/platform/src/testing/fast-clock.ts',

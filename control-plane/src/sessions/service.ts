@@ -28,6 +28,7 @@ import { type Captures, createCaptures } from './captures/captures.ts';
 import { createConsoleSessions } from './console.ts';
 import { asksForPicture, type DisplayChange, judgeDisplayChange, pictureAfter } from './display/display.ts';
 import { createEventStreams, type EventStreams } from './events.ts';
+import { createGuests, type Guests } from './guests/guests.ts';
 import { createViewerWatch } from './health/viewer-watch.ts';
 import { type BenchLaunch, createBenchLauncher } from './launch/bench-launcher.ts';
 import { createLauncher } from './launch/launch.ts';
@@ -68,6 +69,7 @@ interface Page<Item> {
 /** Sessions from launch to end. Every method with a parameter `caller` checks the rights of this account. */
 export interface Sessions extends SessionDirectory, Captures {
   readonly streams: EventStreams;
+  readonly guests: Guests;
   /** ICE servers with credentials for one viewer connection of this session. */
   iceServers(sessionId: string): IceServer[];
   /** Launches sessions for consoles. */
@@ -133,12 +135,23 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
   const driver = createDriver(platform, { agents, launches, links, live, presence, transitions, bootAtMs });
   const watchViewer = createViewerWatch(platform, live);
   const followed = followReplicas(platform, { driver, launches, links, live, watchViewer });
+  const guests = createGuests(platform, { agents, settings, tokens });
   const launcher = createLauncher(platform, { presence, settings, tokens });
   const streams = createEventStreams(platform);
   const displayChanges = createKeyedCount();
   const listQueue = createKeyedQueue();
   links.setHandlers(
-    createHandlers(platform, { agents, links, live, recordings, telemetry, transitions, driver, bootAtMs }),
+    createHandlers(platform, {
+      agents,
+      guests,
+      links,
+      live,
+      recordings,
+      telemetry,
+      transitions,
+      driver,
+      bootAtMs,
+    }),
   );
   registerReapers(platform, { live, presence, transitions, driver, tokens, bootAtMs });
   registerKeptSessions(platform);
@@ -185,6 +198,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
 
   return {
     streams,
+    guests,
     iceServers: (sessionId) => mintIceServers(config.sessions, sessionId, clock.nowMs()).iceServers,
     consoles: createConsoleSessions(platform, { launcher, begin, requestStop }),
     launchBench: createBenchLauncher(platform, { launcher, begin }),

@@ -12,6 +12,7 @@ export interface SettingsInForce {
   libraryDiscoveryIntervalMinutes: number;
   libraryDiscoveryAppdetailsEnabled: boolean;
   micCaptureEnabled: boolean;
+  guestSharingEnabled: boolean;
   imageUpdatePolicy: 'manual' | 'notify' | 'auto';
   flightRecorderEnabled: boolean;
 }
@@ -25,6 +26,7 @@ export function toRecord(row: SettingsRow): InstanceSettings {
     library_discovery_interval_minutes: row.library_discovery_interval_minutes,
     library_discovery_appdetails_enabled: bool(row.library_discovery_appdetails_enabled),
     mic_capture_enabled: bool(row.mic_capture_enabled),
+    guest_sharing_enabled: bool(row.guest_sharing_enabled),
     image_update_policy: row.image_update_policy,
     flight_recorder_enabled: bool(row.flight_recorder_enabled),
     allowed_origins: fromJson<string[]>(row.allowed_origins),
@@ -63,6 +65,7 @@ export function toSettingsInForce(row: SettingsRow): SettingsInForce {
     libraryDiscoveryIntervalMinutes: row.library_discovery_interval_minutes,
     libraryDiscoveryAppdetailsEnabled: bool(row.library_discovery_appdetails_enabled),
     micCaptureEnabled: bool(row.mic_capture_enabled),
+    guestSharingEnabled: bool(row.guest_sharing_enabled),
     imageUpdatePolicy: row.image_update_policy,
     flightRecorderEnabled: bool(row.flight_recorder_enabled),
   };

@@ -10,6 +10,7 @@ const DEFAULTS = {
   library_discovery_interval_minutes: 360,
   library_discovery_appdetails_enabled: false,
   mic_capture_enabled: false,
+  guest_sharing_enabled: true,
   image_update_policy: 'notify',
   flight_recorder_enabled: false,
   allowed_origins: [],

@@ -23,6 +23,7 @@ describeDatabases('instance settings', ({ fresh }) => {
       libraryDiscoveryIntervalMinutes: 360,
       libraryDiscoveryAppdetailsEnabled: false,
       micCaptureEnabled: false,
+      guestSharingEnabled: true,
       imageUpdatePolicy: 'notify',
       flightRecorderEnabled: false,
     });

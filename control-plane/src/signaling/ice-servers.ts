@@ -30,17 +30,21 @@ export function turnCredentials(
  * The TURN servers with credentials for this session, followed by the configured ICE servers. Pure.
  * @param config iceServers, the TURN servers with their secret, and graceSecs, the lifetime of the credentials: a
  *   session without a connection to its host ends after the same time
+ * @param endsAtMs end of a guest's access, epoch ms, after which the credentials must not be valid; null: no end
  */
 export function mintIceServers(
   config: Pick<Config['sessions'], 'iceServers' | 'turn' | 'graceSecs'>,
   sessionId: string,
   nowMs: number,
+  endsAtMs: number | null = null,
 ): MintedIceServers {
   const others: IceServer[] = config.iceServers.map((server) => ({ ...server, urls: [...server.urls] }));
   const { turn, graceSecs } = config;
   if (turn === null) return { iceServers: others, ttlSecs: null };
-  const expiresAtSecs = Math.floor(nowMs / SECOND_MS) + graceSecs;
+  const leftSecs = endsAtMs === null ? graceSecs : Math.max(0, Math.floor((endsAtMs - nowMs) / SECOND_MS));
+  const ttlSecs = Math.min(graceSecs, leftSecs);
+  const expiresAtSecs = Math.floor(nowMs / SECOND_MS) + ttlSecs;
   // First, because a host uses only the first eight addresses.
   const minted = { urls: [...turn.urls], ...turnCredentials(turn.secret, sessionId, expiresAtSecs) };
-  return { iceServers: [minted, ...others], ttlSecs: graceSecs };
+  return { iceServers: [minted, ...others], ttlSecs };
 }

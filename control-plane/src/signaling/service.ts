@@ -8,7 +8,7 @@ import type { Settings } from '../settings/index.ts';
 import { mintIceServers } from './ice-servers.ts';
 import { createHandshakeLimiter, type HandshakeLimiter } from './limiter.ts';
 import { type SessionDirectory, sessionSubjects } from './subjects.ts';
-import type { SignalingTokens } from './tokens.ts';
+import type { AdmittedGuest, SignalingTokens } from './tokens.ts';
 import { ViewerSocket } from './viewer-socket.ts';
 
 /**
@@ -16,6 +16,12 @@ import { ViewerSocket } from './viewer-socket.ts';
  * based on the clock.
  */
 const MAX_REMEMBERED_CONNS = 4_096;
+/**
+ * First number of the sockets of the guest in slot 1, and distance to the next slot. The owner's numbers are times of
+ * the clock, so they stay below it for 3,000 years. So no socket of a guest has the number of another person's socket, even
+ * if two replicas number sockets in the same millisecond.
+ */
+const GUEST_CONNS = 100_000_000_000_000;
 
 export interface SignalingDeps {
   agents: Agents;
@@ -62,16 +68,22 @@ export function createSignaling(platform: Platform, deps: SignalingDeps): Signal
   const lastConns = new LRUCache<string, number>({ max: MAX_REMEMBERED_CONNS });
   const sockets = new Set<ViewerSocket>();
 
-  function nextConn(sessionId: string): number {
-    const conn = Math.max((lastConns.get(sessionId) ?? 0) + 1, clock.nowMs());
-    lastConns.set(sessionId, conn);
+  function nextConn(sessionId: string, guest: AdmittedGuest | null): number {
+    const base = guest === null ? 0 : guest.slot * GUEST_CONNS;
+    const key = guest?.id ?? sessionId;
+    const conn = Math.max((lastConns.get(key) ?? 0) + 1, base + clock.nowMs());
+    lastConns.set(key, conn);
     return conn;
   }
 
   // Remember the numbers of other replicas, because their clocks may be ahead of this one.
-  const others = platform.bus.subscribeOthers(sessionSubjects.viewer, ({ conn }, sessionId) => {
-    lastConns.set(sessionId, Math.max(lastConns.get(sessionId) ?? 0, conn));
-  });
+  const remember = ({ conn }: { conn: number }, key: string) => {
+    lastConns.set(key, Math.max(lastConns.get(key) ?? 0, conn));
+  };
+  const others = [
+    platform.bus.subscribeOthers(sessionSubjects.viewer, remember),
+    platform.bus.subscribeOthers(sessionSubjects.guestViewer, remember),
+  ];
 
   return {
     async authorize({ origin, host, addressKey, token, isUpgrade }) {
@@ -95,8 +107,10 @@ export function createSignaling(platform: Platform, deps: SignalingDeps): Signal
         {
           agents: deps.agents,
           sessions: deps.sessions,
-          mintIceServers: (sessionId) => mintIceServers(config.sessions, sessionId, clock.nowMs()),
+          mintIceServers: (sessionId, endsAtMs) =>
+            mintIceServers(config.sessions, sessionId, clock.nowMs(), endsAtMs),
           consumeToken: (text) => deps.tokens.consume(text),
+          isAdmitted: (guestId) => deps.tokens.isAdmitted(guestId),
           tokenFailed: () => limiter.failed(addressKey),
           nextConn,
           handshakeDone: () => handshake.release(),
@@ -113,7 +127,7 @@ export function createSignaling(platform: Platform, deps: SignalingDeps): Signal
     },
 
     close() {
-      others.close();
+      for (const subscription of others) subscription.close();
       for (const viewer of [...sockets]) viewer.goAway();
     },
   };

@@ -52,4 +52,18 @@ export const sessionSubjects = {
   viewer: { name: 'session.viewer', payload: z.object({ conn: z.number(), client_id: z.string() }) },
   /** An older socket of a page was replaced by a newer socket of the same page. */
   replaced: { name: 'session.replaced', payload: z.object({ attached: z.number(), by: z.number() }) },
+  // The next three have the guest's id as key. Guests have their own subjects, because replicas of an older release
+  // would take a guest's socket for the owner's.
+  /** A socket announces that it is now the guest's viewer. */
+  guestViewer: {
+    name: 'session.guest_viewer',
+    payload: z.object({ conn: z.number(), client_id: z.string() }),
+  },
+  /** An older socket of a guest's page was replaced by a newer socket of the same page. */
+  guestReplaced: {
+    name: 'session.guest_replaced',
+    payload: z.object({ attached: z.number(), by: z.number() }),
+  },
+  /** The owner removed the guest. */
+  guestEnded: { name: 'session.guest_ended', payload: z.object({}) },
 } as const;

@@ -13,14 +13,36 @@ export interface SignalingToken {
   expiresAt: number;
 }
 
+/** The guest whose page presents a token. */
+export interface AdmittedGuest {
+  id: string;
+  slot: number;
+  name: string;
+  /** Time when the access ends, epoch ms. */
+  expiresAt: number;
+}
+
+/** The session that a token gives access to. */
+export interface Admission {
+  sessionId: string;
+  /** null: the token is the owner's. */
+  guest: AdmittedGuest | null;
+}
+
 /** Single-use tokens that give one page access to one session's signaling. Only their SHA-256 is stored. */
 export interface SignalingTokens {
   /** Tokens are independent: a new one does not invalidate others. */
   mint(tx: Executor, sessionId: string): Promise<SignalingToken>;
   /** Creates one token for each session. */
   mintAll(tx: Executor, sessionIds: readonly string[]): Promise<Map<string, SignalingToken>>;
-  /** @returns the token's session; null for an unknown, expired or used token, or if the person is disabled */
-  consume(token: string): Promise<string | null>;
+  /** Creates a token for a guest, whose link must be valid. */
+  mintForGuest(tx: Executor, guestId: string): Promise<SignalingToken>;
+  /**
+   * @returns null for an unknown, expired or used token, if the owner is disabled, or if the guest's access has ended
+   */
+  consume(token: string): Promise<Admission | null>;
+  /** Whether a guest's access has neither ended nor expired. */
+  isAdmitted(guestId: string): Promise<boolean>;
   /** Deletes expired tokens. */
   sweep(tx: Tx): Promise<void>;
 }
@@ -45,7 +67,73 @@ export function createSignalingTokens(
     return minted;
   }
 
+  /** The delete claims the token: of concurrent uses only one deletes the row. */
+  async function consumeOwnToken(tokenHash: string): Promise<Admission | null> {
+    const row = await database.db
+      .deleteFrom('signaling_tokens')
+      .where('token_hash', '=', tokenHash)
+      // A token that was minted immediately before its person was disabled must not open a stream.
+      .where(({ exists, selectFrom }) =>
+        exists(
+          selectFrom('sessions')
+            .innerJoin('users', 'users.id', 'sessions.user_id')
+            .select('sessions.id')
+            .whereRef('sessions.id', '=', 'signaling_tokens.session_id')
+            .where('users.disabled_at', 'is', null),
+        ),
+      )
+      .returning(['session_id', 'expires_at'])
+      .executeTakeFirst();
+    if (row === undefined || row.expires_at <= clock.nowMs()) return null;
+    return { sessionId: row.session_id, guest: null };
+  }
+
+  async function consumeGuestToken(tokenHash: string): Promise<Admission | null> {
+    const token = await database.db
+      .deleteFrom('guest_tokens')
+      .where('token_hash', '=', tokenHash)
+      .returning(['guest_id', 'expires_at'])
+      .executeTakeFirst();
+    const nowMs = clock.nowMs();
+    if (token === undefined || token.expires_at <= nowMs) return null;
+    const guest = await admittedGuest(token.guest_id);
+    return guest === null ? null : { sessionId: guest.session_id, guest };
+  }
+
+  async function admittedGuest(id: string): Promise<(AdmittedGuest & { session_id: string }) | null> {
+    const row = await database.db
+      .selectFrom('session_guests')
+      .innerJoin('sessions', 'sessions.id', 'session_guests.session_id')
+      .innerJoin('users', 'users.id', 'sessions.user_id')
+      .select(['session_guests.id', 'session_id', 'slot', 'name', 'session_guests.expires_at'])
+      .where('session_guests.id', '=', id)
+      .where('session_guests.ended_at', 'is', null)
+      .where('session_guests.expires_at', '>', clock.nowMs())
+      .where('users.disabled_at', 'is', null)
+      .executeTakeFirst();
+    if (row === undefined) return null;
+    return { ...row, name: row.name ?? '', expiresAt: row.expires_at };
+  }
+
   return {
+    async mintForGuest(tx, guestId) {
+      const nowMs = clock.nowMs();
+      const token = random.bytes(TOKEN_BYTES).toString('hex');
+      const expiresAt = nowMs + SIGNALING_TOKEN_TTL_MS;
+      await tx
+        .insertInto('guest_tokens')
+        .values({
+          token_hash: sha256Hex(token),
+          guest_id: guestId,
+          expires_at: expiresAt,
+          created_at: nowMs,
+        })
+        .execute();
+      return { token, expiresAt };
+    },
+
+    isAdmitted: async (guestId) => (await admittedGuest(guestId)) !== null,
+
     async mint(tx, sessionId) {
       return (await mintAll(tx, [sessionId])).get(sessionId) as SignalingToken;
     },
@@ -54,26 +142,12 @@ export function createSignalingTokens(
 
     async consume(token) {
       if (!TOKEN.test(token)) return null;
-      // The delete claims the token: of concurrent uses only one deletes the row.
-      const row = await database.db
-        .deleteFrom('signaling_tokens')
-        .where('token_hash', '=', sha256Hex(token))
-        // A token that was minted immediately before its person was disabled must not open a stream.
-        .where(({ exists, selectFrom }) =>
-          exists(
-            selectFrom('sessions')
-              .innerJoin('users', 'users.id', 'sessions.user_id')
-              .select('sessions.id')
-              .whereRef('sessions.id', '=', 'signaling_tokens.session_id')
-              .where('users.disabled_at', 'is', null),
-          ),
-        )
-        .returning(['session_id', 'expires_at'])
-        .executeTakeFirst();
-      return row === undefined || row.expires_at <= clock.nowMs() ? null : row.session_id;
+      const tokenHash = sha256Hex(token);
+      return (await consumeOwnToken(tokenHash)) ?? consumeGuestToken(tokenHash);
     },
 
     async sweep(tx) {
+      const nowMs = clock.nowMs();
       await tx
         .deleteFrom('signaling_tokens')
         // Skip rows that are being deleted with their session.
@@ -81,7 +155,18 @@ export function createSignalingTokens(
           eb
             .selectFrom('signaling_tokens as old')
             .select('old.token_hash')
-            .where('old.expires_at', '<=', clock.nowMs())
+            .where('old.expires_at', '<=', nowMs)
+            .forNoKeyUpdate()
+            .skipLocked(),
+        )
+        .execute();
+      await tx
+        .deleteFrom('guest_tokens')
+        .where('token_hash', 'in', (eb) =>
+          eb
+            .selectFrom('guest_tokens as old')
+            .select('old.token_hash')
+            .where('old.expires_at', '<=', nowMs)
             .forNoKeyUpdate()
             .skipLocked(),
         )

@@ -10,6 +10,7 @@ import { unavailable } from '../platform/errors.ts';
 import { ManualClock } from '../testing/index.ts';
 import type { MintedIceServers } from './ice-servers.ts';
 import { type SignalToViewer, sessionSubjects, type ViewedSession } from './subjects.ts';
+import type { Admission, AdmittedGuest } from './tokens.ts';
 import { ViewerSocket } from './viewer-socket.ts';
 
 const SESSION: ViewedSession = {
@@ -54,10 +55,12 @@ class StuckSocket extends EventEmitter {
 }
 
 interface WorldOptions {
-  consume?: () => Promise<string | null>;
+  consume?: () => Promise<Admission | null>;
+  guest?: AdmittedGuest;
+  isAdmitted?: () => Promise<boolean>;
   relay?: 'open' | 'full' | 'gone' | 'silent';
   view?: () => Promise<ViewedSession | undefined>;
-  mintIceServers?: (sessionId: string) => MintedIceServers;
+  mintIceServers?: (sessionId: string, endsAtMs: number | null) => MintedIceServers;
 }
 
 async function world(options: WorldOptions = {}) {
@@ -84,7 +87,9 @@ async function world(options: WorldOptions = {}) {
       },
       sessions: { view: options.view ?? (async () => SESSION) },
       mintIceServers: options.mintIceServers ?? (() => ({ iceServers: [], ttlSecs: null })),
-      consumeToken: options.consume ?? (async () => SESSION.id),
+      consumeToken:
+        options.consume ?? (async () => ({ sessionId: SESSION.id, guest: options.guest ?? null })),
+      isAdmitted: options.isAdmitted ?? (async () => true),
       tokenFailed: () => {},
       nextConn: () => 1,
       handshakeDone: () => {
@@ -194,14 +199,14 @@ describe('queues are bounded', () => {
 
 describe('handshake', () => {
   test('a hello that comes before the token is accepted is read afterwards', async () => {
-    let accept: (id: string) => void = () => {};
+    let accept: (admission: Admission) => void = () => {};
     const { clock, socket, say } = await world({
       consume: () => new Promise((resolve) => (accept = resolve)),
     });
     await say(hello);
     await say({ type: 'renegotiate', pc_id: SESSION.id, reason: 'user' });
     expect(socket.sent).toEqual([]);
-    accept(SESSION.id);
+    accept({ sessionId: SESSION.id, guest: null });
     await clock.pass(0);
     expect(socket.sent.map((message) => message.type)).toEqual(['ready']);
     expect(socket.closedWith).toBeNull();
@@ -280,5 +285,74 @@ describe('after the bus was away', () => {
     gap();
     await clock.pass(0);
     expect(socket.sent.at(-1)).toEqual({ type: 'bye', reason: 'session_ended' });
+  });
+});
+
+describe('the socket of a guest', () => {
+  const guest: AdmittedGuest = {
+    id: 'guest',
+    slot: 1,
+    name: 'Ada',
+    expiresAt: new ManualClock().nowMs() + 60_000,
+  };
+
+  test('is attached with the name, and learns nothing that only the owner may know', async () => {
+    let endsAt: number | null = null;
+    const view: ViewedSession = {
+      ...SESSION,
+      state_detail: 'swapping',
+      stream: { ...SESSION.stream, mic: true },
+    };
+    const { socket, toAgent, say } = await world({
+      guest,
+      view: async () => view,
+      mintIceServers: (_id, endsAtMs) => {
+        endsAt = endsAtMs;
+        return { iceServers: [], ttlSecs: null };
+      },
+    });
+    await say(hello);
+    expect(socket.sent.at(-1)).toMatchObject({ session: { state_detail: null }, stream: { mic: false } });
+    expect(toAgent).toMatchObject([{ type: 'attach', guest: { id: 'guest', name: 'Ada' } }]);
+    expect(endsAt).toBe(guest.expiresAt);
+  });
+
+  test('is not a viewer that replaces the owner', async () => {
+    const { bus, clock, say, socket } = await world({ guest });
+    const viewers: unknown[] = [];
+    bus.subscribe(sessionSubjects.viewer, SESSION.id, (viewer) => void viewers.push(viewer));
+    await say(hello);
+    bus.publish(sessionSubjects.viewer, SESSION.id, { conn: 9, client_id: SESSION.id });
+    await clock.pass(0);
+    expect([viewers.length, socket.closedWith]).toEqual([1, null]);
+  });
+
+  test('is closed when the time is over', async () => {
+    const { clock, socket, say } = await world({ guest });
+    await say(hello);
+    await clock.pass(60_000);
+    expect([socket.sent.at(-1), socket.closedWith]).toEqual([{ type: 'bye', reason: 'guest_ended' }, 4403]);
+  });
+
+  test('is closed when the owner removes the guest, also before the page has greeted', async () => {
+    const { bus, clock, socket, toAgent, say } = await world({ guest });
+    await say(hello);
+    bus.publish(sessionSubjects.guestEnded, 'guest', {});
+    await clock.pass(0);
+    expect(socket.closedWith).toBe(4403);
+    expect(toAgent.map(({ type }) => type)).toEqual(['attach', 'detach']);
+    const late = await world({ guest, isAdmitted: async () => false });
+    await late.say(hello);
+    expect([late.socket.closedWith, late.toAgent]).toEqual([4403, []]);
+  });
+
+  test('is closed after the bus was away, if the guest was removed meanwhile', async () => {
+    let isAdmitted = true;
+    const { clock, gap, socket, say } = await world({ guest, isAdmitted: async () => isAdmitted });
+    await say(hello);
+    isAdmitted = false;
+    gap();
+    await clock.pass(0);
+    expect(socket.closedWith).toBe(4403);
   });
 });

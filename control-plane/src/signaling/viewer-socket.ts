@@ -47,6 +47,7 @@ import {
   sessionSubjects,
   type ViewedSession,
 } from './subjects.ts';
+import type { Admission, AdmittedGuest } from './tokens.ts';
 import {
   acceptsViewer,
   closeAfter,
@@ -78,11 +79,13 @@ export interface ViewerDeps {
   agents: Pick<Agents, 'signal' | 'link'>;
   sessions: SessionDirectory;
   /** Returns ICE servers with credentials that were made just now. */
-  mintIceServers(sessionId: string): MintedIceServers;
-  consumeToken(token: string): Promise<string | null>;
+  mintIceServers(sessionId: string, endsAtMs: number | null): MintedIceServers;
+  consumeToken(token: string): Promise<Admission | null>;
+  /** Whether a guest's access has neither ended nor expired. */
+  isAdmitted(guestId: string): Promise<boolean>;
   tokenFailed(): void;
-  /** Returns a connection number that grows per session, also across restarts. */
-  nextConn(sessionId: string): number;
+  /** Returns a connection number that grows per session and person, also across restarts. */
+  nextConn(sessionId: string, guest: AdmittedGuest | null): number;
   /** Called when the handshake is over: `ready` was sent, or the socket is closed. */
   handshakeDone(): void;
   closed(): void;
@@ -100,6 +103,8 @@ export class ViewerSocket {
   #queuedBytes = 0;
   #phase: 'authorizing' | 'greeting' | 'preparing' | 'open' | 'closed' = 'authorizing';
   #session: ViewedSession | null = null;
+  /** The guest whose page this is; null: it is the owner's. */
+  #guest: AdmittedGuest | null = null;
   #hello: Hello | null = null;
   #conn = 0;
   /**
@@ -149,12 +154,13 @@ export class ViewerSocket {
         this.#fail('relay_unavailable', SIGNAL_CLOSE.relay_unavailable, 'the service is too slow right now'),
       TOKEN_BUDGET_MS,
     );
-    const sessionId = await this.#deps.consumeToken(token).finally(() => budget.cancel());
+    const admission = await this.#deps.consumeToken(token).finally(() => budget.cancel());
     if (this.#phase !== 'authorizing') return;
-    if (sessionId === null) {
+    if (admission === null) {
       this.#deps.tokenFailed();
       return this.#close(SIGNAL_CLOSE.bad_token, 'token unknown, expired or used');
     }
+    const { guest, sessionId } = admission;
     const session = await this.#deps.sessions.view(sessionId);
     if (this.#phase !== 'authorizing') return;
     const hostId = session?.host_id ?? null;
@@ -163,6 +169,9 @@ export class ViewerSocket {
     const refusal = judgeSession(session, hasLink);
     if (refusal !== null || session === undefined) return this.#refuse(refusal ?? NO_RELAY);
     this.#session = session;
+    this.#guest = guest;
+    if (guest !== null)
+      this.#timers.push(clock.setTimeout(() => this.#endGuest(), guest.expiresAt - clock.nowMs()));
     this.#phase = 'greeting';
     this.#timers.push(
       clock.setTimeout(() => {
@@ -237,39 +246,45 @@ export class ViewerSocket {
     if (refusal !== null) return this.#refuse(refusal);
     this.#phase = 'preparing';
     this.#hello = hello;
-    this.#conn = this.#deps.nextConn(session.id);
+    const guest = this.#guest;
+    this.#conn = this.#deps.nextConn(session.id, guest);
+    const { viewer, replaced, key } = this.#person;
     const { bus } = this.#platform;
     this.#subscriptions.push(
       bus.subscribe(sessionSubjects.changed, session.id, () => this.#onSessionChanged()),
       bus.subscribe(sessionSubjects.signal, session.id, (signal) => this.#onAgentSignal(signal)),
-      bus.subscribe(sessionSubjects.viewer, session.id, (viewer) => this.#onViewer(viewer)),
-      bus.subscribe(sessionSubjects.replaced, session.id, (handover) => this.#onReplaced(handover)),
+      bus.subscribe(viewer, key, (other) => this.#onViewer(other)),
+      bus.subscribe(replaced, key, (handover) => this.#onReplaced(handover)),
       bus.subscribe(hostSubjects.signalRefused, session.id, ({ conn }) => this.#onSignalRefused(conn)),
       bus.subscribe(hostSubjects.changed, hostId, ({ what }) => {
         if (what === 'lost') this.#onLinkLost();
       }),
       bus.onGap(() => void this.#onGap(hostId).catch((error: unknown) => this.#onError(error))),
     );
-    bus.publish(sessionSubjects.viewer, session.id, { conn: this.#conn, client_id: hello.client_id });
+    if (guest !== null)
+      this.#subscriptions.push(bus.subscribe(sessionSubjects.guestEnded, guest.id, () => this.#endGuest()));
+    bus.publish(viewer, key, { conn: this.#conn, client_id: hello.client_id });
     // Read the session again, because a change before the subscriptions would be missed otherwise.
-    const [current, hasLink] = await Promise.all([
+    const [current, hasLink, isAdmitted] = await Promise.all([
       this.#deps.sessions.view(session.id),
       this.#hasLink(hostId),
+      guest === null || this.#deps.isAdmitted(guest.id),
     ]);
     if (this.#phase !== 'preparing') return;
+    if (!isAdmitted) return this.#endGuest();
     const changed = judgeSession(current, hasLink);
     if (current === undefined || changed?.close === 'session_gone') return this.#endWithSession(current);
     if (changed !== null) return this.#refuse(changed);
     this.#phase = 'open';
     this.#session = current;
-    this.#lastNotice = noticeOf(current);
+    this.#lastNotice = this.#noticeOf(current);
     const { codec, width, height, fps, mic, recording } = current.stream;
-    const { iceServers, ttlSecs } = this.#deps.mintIceServers(current.id);
+    const { iceServers, ttlSecs } = this.#deps.mintIceServers(current.id, guest?.expiresAt ?? null);
     this.#send({
       type: 'ready',
       protocol: SIGNAL_PROTOCOL,
-      session: { id: current.id, state: current.state, state_detail: current.state_detail },
-      stream: { codec, width, height, fps, audio: true, mic, recording },
+      session: { id: current.id, state: current.state, state_detail: this.#detailOf(current) },
+      stream: { codec, width, height, fps, audio: true, mic: mic && guest === null, recording },
       ice_servers: iceServers,
       ...(ttlSecs !== null && { ice_ttl_secs: ttlSecs }),
       conn: this.#conn,
@@ -289,7 +304,8 @@ export class ViewerSocket {
       client_id: this.#hello.client_id,
       hello: this.#hello,
       // Minted again, because the session may have waited for its host since `ready`.
-      ice_servers: this.#deps.mintIceServers(session.id).iceServers,
+      ice_servers: this.#deps.mintIceServers(session.id, this.#guest?.expiresAt ?? null).iceServers,
+      ...(this.#guest !== null && { guest: { id: this.#guest.id, name: this.#guest.name } }),
     });
     this.#attached = this.#conn;
     this.#toAgent({ conn: this.#conn, text: attach });
@@ -327,9 +343,9 @@ export class ViewerSocket {
     if (verdict === 'older') return;
     if (verdict === 'reconnected') {
       // The same page reconnected: the newer socket's attach replaces this one at the agent.
-      const { id } = this.#session as ViewedSession;
+      const { replaced, key } = this.#person;
       if (this.#attached !== null)
-        this.#platform.bus.publish(sessionSubjects.replaced, id, { attached: this.#attached, by: conn });
+        this.#platform.bus.publish(replaced, key, { attached: this.#attached, by: conn });
       this.#attached = null;
       this.#close(NORMAL, 'replaced by a newer socket of this page');
       return;
@@ -365,7 +381,7 @@ export class ViewerSocket {
       if (this.#phase !== 'open') return;
       if (session === undefined) return this.#endWithSession(undefined);
       this.#session = session;
-      const notice = noticeOf(session);
+      const notice = this.#noticeOf(session);
       if (notice !== this.#lastNotice) {
         this.#lastNotice = notice;
         this.#write(notice);
@@ -382,6 +398,36 @@ export class ViewerSocket {
     this.#close(SIGNAL_CLOSE.session_gone, 'session is over');
   }
 
+  /** Subjects about the sockets of this person, and their key. */
+  get #person() {
+    const { viewer, replaced, guestViewer, guestReplaced } = sessionSubjects;
+    return this.#guest === null
+      ? { viewer, replaced, key: (this.#session as ViewedSession).id }
+      : { viewer: guestViewer, replaced: guestReplaced, key: this.#guest.id };
+  }
+
+  /** The owner removed this guest, or the guest's time is over. */
+  #endGuest(): void {
+    if (this.#phase === 'open') this.#send({ type: 'bye', reason: 'guest_ended' });
+    this.#close(SIGNAL_CLOSE.guest_ended, 'the access of this guest has ended');
+  }
+
+  /** Details are for the owner; for example, they can name another app. */
+  #detailOf({ state_detail }: ViewedSession): string | null {
+    return this.#guest === null ? state_detail : null;
+  }
+
+  /** The message with the session's state for the page; an unchanged text is not sent again. */
+  #noticeOf(session: ViewedSession): string {
+    const { state, app_launch_state } = session;
+    return encodeServiceFrame({
+      type: 'session',
+      state,
+      state_detail: this.#detailOf(session),
+      ...(app_launch_state !== undefined && { app_launch_state }),
+    });
+  }
+
   #onLinkLost(): void {
     this.#attached = null;
     this.#refuse(NO_RELAY);
@@ -389,6 +435,8 @@ export class ViewerSocket {
 
   /** After a gap of the bus, the host's link may be lost and the session may have changed. */
   async #onGap(hostId: string): Promise<void> {
+    // The message of the guest's removal may be lost too.
+    if (this.#guest !== null && !(await this.#deps.isAdmitted(this.#guest.id))) return this.#endGuest();
     const link = await this.#deps.agents.link(hostId);
     if (link === null && this.#phase === 'open') this.#onLinkLost();
     else this.#onSessionChanged();
@@ -468,17 +516,6 @@ export class ViewerSocket {
     this.#queuedBytes = 0;
     this.#deps.handshakeDone();
   }
-}
-
-/** The message with the session's state for the page; an unchanged text is not sent again. */
-function noticeOf(session: ViewedSession): string {
-  const { state, state_detail, app_launch_state } = session;
-  return encodeServiceFrame({
-    type: 'session',
-    state,
-    state_detail,
-    ...(app_launch_state !== undefined && { app_launch_state }),
-  });
 }
 
 const bytesOf = (data: RawData): number =>

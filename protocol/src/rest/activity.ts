@@ -60,6 +60,8 @@ export const ACTIVITY_ACTIONS = {
   'session.launched': 'session',
   'session.recording.download': 'session',
   'session.recording.freeze': 'session',
+  'session.guest_removed': 'session',
+  'session.shared': 'session',
   'session.stop': 'session',
   'storage.gc.confirm': 'host',
   'storage.home.tombstone': 'storage_home',

@@ -19,6 +19,7 @@ import { hostConsoleOperations } from './fleet/host-console.ts';
 import { hostLoadOperations } from './fleet/host-load.ts';
 import { hostSettingsOperations } from './fleet/host-settings.ts';
 import { placementOperations } from './fleet/placement.ts';
+import { guestOperations } from './guests.ts';
 import type { OperationDeclaration } from './operation.ts';
 import { recordingOperations } from './recordings.ts';
 import { secretOperations } from './secrets.ts';
@@ -102,6 +103,11 @@ export const areas = [
     name: 'Sessions',
     summary: 'Launching apps, following and ending what runs, and the socket of the viewer.',
     operations: { ...sessionOperations, ...placementOperations },
+  },
+  {
+    name: 'Guests',
+    summary: 'Links with which people without an account watch or control a session.',
+    operations: guestOperations,
   },
   {
     name: 'Telemetry',

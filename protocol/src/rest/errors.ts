@@ -25,6 +25,7 @@ export const ERRORS = {
   sign_in_not_confirmed: { status: 403, message: 'The identity provider did not confirm this sign-in.' },
   not_found: { status: 404, message: 'There is no such resource.' },
   not_installed: { status: 404, message: 'This image is not installed.' },
+  guest_link_invalid: { status: 404, message: 'This link does not work any more. Ask for another one.' },
   method_not_allowed: { status: 405, message: 'This path does not take that method.' },
   conflict: { status: 409, message: 'The request conflicts with the current state.' },
   account_not_linked: {
@@ -53,6 +54,9 @@ export const ERRORS = {
   session_not_swappable: { status: 409, message: 'The app of this session cannot be changed now.' },
   swap_exceeds_reservation: { status: 409, message: 'That app needs more than this session has reserved.' },
   external_resize_unsupported: { status: 409, message: 'This session cannot change its picture size.' },
+  sharing_disabled: { status: 409, message: 'An administrator has switched sharing off.' },
+  sharing_unsupported: { status: 409, message: 'The host of this session is too old for guests.' },
+  too_many_guests: { status: 409, message: 'This session has as many links as it may.' },
   display_update_rejected: { status: 409, message: 'The host did not take the display change.' },
   capture_kind_unsupported: { status: 422, message: 'The agent cannot make this kind of capture.' },
   managed_preset_image_invalid: { status: 422, message: 'A managed preset keeps the image it came with.' },

@@ -9,6 +9,7 @@ export const exampleIds = {
   enrollmentToken: '9a4f0c83-27de-4b15-86fa-c1d95e7b3082',
   entitlement: '9c9d0c1c-5c3a-4a8e-b3f4-0b8f7f1d2e43',
   gpu: '51b7e2f4-8a06-4d9c-b3e5-f07c69d1a824',
+  guest: '8d0a4c7e-16f3-4b92-8a5d-3e9f7b2c6014',
   host: 'e30a6f9d-1c58-4b72-95de-84b1f7c2a603',
   invite: '3b2a1908-7f6e-4d5c-8b4a-392817f6e5d4',
   preset: '2f1d7c60-58a5-4a0a-9d1f-6a2b9c4e7d54',

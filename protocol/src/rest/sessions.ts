@@ -508,9 +508,12 @@ export const sessionOperations = {
     auth: 'signaling-token',
     summary: "The viewer's signaling socket",
     description:
-      'A WebSocket of JSON text messages of at most 256 KiB, by which a viewer and the agent of the host agree on a peer connection; picture, sound and input then go straight between them.\n\nThe token is used up when the socket opens. From there refusals are close codes: 4400 a message is malformed; 4401 the token is unknown, expired or used; 4404 the session is gone or has ended; 4406 the protocol of the page is not spoken here; 4408 no answer came in time; 4409 the session has no host; 4410 a later viewer took over; 4415 host and viewer have no codec in common; 4429 too many messages; 4500 the host cannot be reached. The messages: docs/media.md and protocol/src/signal.',
+      'A WebSocket of JSON text messages of at most 256 KiB, by which a viewer and the agent of the host agree on a peer connection; picture, sound and input then go straight between them.\n\nThe token is used up when the socket opens. From there refusals are close codes: 4400 a message is malformed; 4401 the token is unknown, expired or used; 4403 the owner removed this guest, or the time of the guest is over; 4404 the session is gone or has ended; 4406 the protocol of the page is not spoken here; 4408 no answer came in time; 4409 the session has no host; 4410 a later viewer took over; 4412 the owner of the session, whose guest this is, does not watch; 4415 host and viewer have no codec in common; 4429 too many messages; 4500 the host cannot be reached. The messages: docs/media.md and protocol/src/signal.',
     query: z.object({
-      token: z.string().min(1).describe('The token of the launch, or of `sessions.signalingToken`.'),
+      token: z
+        .string()
+        .min(1)
+        .describe('The token of the launch, of `sessions.signalingToken`, or of `guests.join`.'),
     }),
     responses: { 101: null },
     refusals: {

@@ -19,6 +19,9 @@ const settingFields = {
     .boolean()
     .describe('Ask the store for names and descriptions of the games that were found.'),
   mic_capture_enabled: z.boolean().describe('Sessions may take the microphone of their viewer.'),
+  guest_sharing_enabled: z
+    .boolean()
+    .describe('People may invite guests without an account to their running sessions, by a link.'),
   image_update_policy: z
     .enum(['manual', 'notify', 'auto'])
     .describe('What happens when a newer image is published: nothing, a note, or the update.'),
@@ -93,6 +96,7 @@ const example = {
   library_discovery_interval_minutes: 360,
   library_discovery_appdetails_enabled: false,
   mic_capture_enabled: false,
+  guest_sharing_enabled: true,
   image_update_policy: 'notify',
   flight_recorder_enabled: false,
   allowed_origins: ['https://play.example'],

@@ -4,10 +4,11 @@ import { firstMigration } from './migrations/0001-first.ts';
 import { sessionOrder } from './migrations/0002-session-order.ts';
 import { audit } from './migrations/0003-audit.ts';
 import { oidc } from './migrations/0004-oidc.ts';
+import { sessionGuests } from './migrations/0005-session-guests.ts';
 import type { Schema } from './schema.ts';
 import type { SchemaStep } from './schema-step.ts';
 
-const STEPS: readonly SchemaStep[] = [firstMigration, sessionOrder, audit, oidc];
+const STEPS: readonly SchemaStep[] = [firstMigration, sessionOrder, audit, oidc, sessionGuests];
 
 /** Names of the migration steps, in the order in which they run. */
 export const STEP_NAMES: readonly string[] = STEPS.map(({ name }) => name).sort();

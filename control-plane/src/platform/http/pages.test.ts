@@ -91,6 +91,7 @@ describe('pages for everybody', () => {
     ['/app', 'user'],
     ['/app/account', 'user'],
     ['/app/session/x?y=1', 'user'],
+    ['/join', 'user'],
   ])('%s is the document %s, and never stored', async (url, document) => {
     await start();
     const answer = await get(url);

@@ -89,7 +89,8 @@ export async function registerPages(server: Server, options: PagesOptions): Prom
 
   fastify.get('/', (_request, reply) => reply.redirect('/app', 302));
   for (const url of ['/login', '/login/callback', '/register', '/reset']) fastify.get(url, doorPage);
-  for (const url of ['/app', '/app/*']) fastify.get(url, userPage);
+  // The page of a guest; the secret of the link is in the fragment, which browsers do not send.
+  for (const url of ['/app', '/app/*', '/join']) fastify.get(url, userPage);
   fastify.get('/setup', async (_request, reply) => {
     if (!(await gate.adminExists())) return sendDocument(reply, documents.signIn ?? documents.user, 200);
     return reply.redirect('/login', 302);

@@ -13,6 +13,7 @@ import type { Recordings } from '../../recordings/index.ts';
 import { sessionSubjects } from '../../signaling/index.ts';
 import { orphanHomes } from '../../storage/index.ts';
 import type { Telemetry } from '../../telemetry/index.ts';
+import type { Guests } from '../guests/guests.ts';
 import { createReconciliation } from '../reconcile/registering-hosts.ts';
 import { observedRecord } from '../record.ts';
 import { observedFor, replicaSubjects } from '../replicas/subjects.ts';
@@ -41,6 +42,7 @@ export function createHandlers(
   platform: Platform,
   deps: {
     agents: Agents;
+    guests: Pick<Guests, 'resend'>;
     links: Links;
     live: LiveSessions;
     recordings: Recordings;
@@ -51,7 +53,7 @@ export function createHandlers(
   },
 ): AgentHandlers {
   const { bus, clock, database, logger, writeBatch } = platform;
-  const { agents, links, live, recordings, telemetry, transitions, driver, bootAtMs } = deps;
+  const { agents, guests, links, live, recordings, telemetry, transitions, driver, bootAtMs } = deps;
   const hostReports = createHostReports(platform, live, transitions);
   const stopsSent = new Map<string, number>();
   /** Limits stops per host. A host cannot have more sessions, so a longer list is forged. */
@@ -96,7 +98,7 @@ export function createHandlers(
   }
 
   return {
-    reconcile: createReconciliation(platform, { driver, links, live, transitions, stopUnknown }),
+    reconcile: createReconciliation(platform, { driver, guests, links, live, transitions, stopUnknown }),
 
     sessionStates: (hostId, reports) => hostReports.report(hostId, reports),
 

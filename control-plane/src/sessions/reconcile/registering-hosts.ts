@@ -6,6 +6,7 @@ import type { HeldSession } from '@footlight/protocol/agent';
 import type { AgentHandlers, Links, RegisteringHost } from '../../fleet/index.ts';
 import type { Tx } from '../../platform/database/index.ts';
 import type { Platform } from '../../platform/platform.ts';
+import type { Guests } from '../guests/guests.ts';
 import type { Driver } from '../life/driver.ts';
 import { type LifeRow, loadLives, loadLivesOfHosts, setDetail, setDetails } from '../life/life-store.ts';
 import type { LiveSessions } from '../life/live.ts';
@@ -21,13 +22,14 @@ export function createReconciliation(
   { clock }: Pick<Platform, 'clock'>,
   deps: {
     driver: Driver;
+    guests: Pick<Guests, 'resend'>;
     links: Links;
     live: LiveSessions;
     transitions: Transitions;
     stopUnknown(hostId: string, sessionId: string): void;
   },
 ): AgentHandlers['reconcile'] {
-  const { driver, links, live, transitions, stopUnknown } = deps;
+  const { driver, guests, links, live, transitions, stopUnknown } = deps;
 
   /**
    * Reconciles one of several hosts.
@@ -105,6 +107,9 @@ export function createReconciliation(
             void driver.stop(host.hostId, entry.session_id, reason);
           }
         }
+        // A guest may have been removed while the host was not connected.
+        const kept = plan.flatMap((entry) => (entry.kind === 'kept' ? [entry.session_id] : []));
+        void guests.resend(host.hostId, kept);
         // Do not log a host without changes.
         if (plan.every(isNoChange)) return;
         const counts = { same_boot: host.sameBoot, ...countKinds(plan) };

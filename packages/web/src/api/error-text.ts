@@ -111,6 +111,16 @@ const BY_CODE: Readonly<Record<Exclude<ErrorCode, SignOnCode | ToldByServer> | '
     msg('This app is not offered in that quality'),
     msg('Choose another one and try again.'),
   ],
+  guest_link_invalid: [
+    msg('This link does not work any more'),
+    msg('It may have expired, or the app was ended. Ask the person who sent it for another one.'),
+  ],
+  sharing_disabled: [msg('Apps cannot be shared here'), msg('An administrator has switched sharing off.')],
+  sharing_unsupported: [
+    msg('This machine cannot share an app yet'),
+    msg('Its agent is too old. Ask an administrator to update it.'),
+  ],
+  too_many_guests: [msg('There are as many links as possible'), msg('Remove a guest or a link first.')],
   no_host_available: [
     msg('No machine can run this app right now'),
     msg('Ask an administrator to look at the hosts, or try again later.'),

@@ -1,3 +1,4 @@
+import type { Generated } from 'kysely';
 import type { Flag } from '../codec.ts';
 
 /** People, their devices and tokens, and instance-wide values. */
@@ -104,6 +105,7 @@ export interface InstanceSettingsTable {
   library_discovery_interval_minutes: number;
   library_discovery_appdetails_enabled: Flag;
   mic_capture_enabled: Flag;
+  guest_sharing_enabled: Generated<Flag>;
   image_update_policy: 'manual' | 'notify' | 'auto';
   flight_recorder_enabled: Flag;
   /** JSON array of normalized origins. */

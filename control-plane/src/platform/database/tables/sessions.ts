@@ -8,6 +8,7 @@ import type {
   SessionStateName,
 } from '@footlight/protocol';
 import type { VideoTopology } from '@footlight/protocol/agent';
+import type { GuestRole } from '@footlight/protocol/guests';
 import type { Flag } from '../codec.ts';
 
 /** Sessions with their placements, signaling tokens, and homes. */
@@ -15,6 +16,8 @@ export interface SessionsTables {
   sessions: SessionsTable;
   session_placements: SessionPlacementsTable;
   signaling_tokens: SignalingTokensTable;
+  session_guests: SessionGuestsTable;
+  guest_tokens: GuestTokensTable;
   storage_homes: StorageHomesTable;
 }
 
@@ -95,6 +98,36 @@ export interface SignalingTokensTable {
   /** SHA-256 hex. */
   token_hash: string;
   session_id: string;
+  expires_at: number;
+  created_at: number;
+}
+
+/** A link of a session for one guest. The guest has joined if there is a name. */
+export interface SessionGuestsTable {
+  id: string;
+  session_id: string;
+  /** From 1; unique among the guests of the session that have not ended. */
+  slot: number;
+  role: GuestRole;
+  /** Index of the gamepad of a guest with the role gamepad; null for other roles. */
+  pad_index: number | null;
+  /** SHA-256 hex of the link's secret. */
+  secret_hash: string;
+  name: string | null;
+  created_at: number;
+  expires_at: number;
+  /** Time at which the owner removed the guest, or at which the expired link was found; null: not yet. */
+  ended_at: number | null;
+}
+
+/**
+ * A signaling token of a guest; it works only once. It is not in the table of the owners' tokens, so that a replica of an
+ * older release cannot accept it as a token of the owner.
+ */
+export interface GuestTokensTable {
+  /** SHA-256 hex. */
+  token_hash: string;
+  guest_id: string;
   expires_at: number;
   created_at: number;
 }

@@ -65,6 +65,8 @@ const WORDS: Readonly<Record<ActivityAction, string>> = {
   'session.launched': msg('Launched an app'),
   'session.recording.download': msg('Downloaded a recording of a session'),
   'session.recording.freeze': msg('Saved a recording of a session'),
+  'session.guest_removed': msg('Removed a guest from a session'),
+  'session.shared': msg('Shared a session with a guest'),
   'session.stop': msg('Stopped a session'),
   'session.capture': msg('Made a capture of a session'),
   'session.failed': msg('A session failed'),

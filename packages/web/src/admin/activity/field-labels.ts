@@ -61,6 +61,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   mic_capture_enabled: msg(
     'Apps may hear the microphone of the person who uses them, when that person turns it on',
   ),
+  guest_sharing_enabled: msg('People may share their running apps with guests'),
   image_update_policy: msg('When a newer image is published'),
   flight_recorder_enabled: msg('Record the last minute of new sessions'),
   allowed_origins: msg('Allowed origins'),

@@ -61,6 +61,7 @@ function Form({ settings }: { settings: InstanceSettings }) {
     initialValues: {
       registration_mode: settings.registration_mode as string,
       mic_capture_enabled: settings.mic_capture_enabled,
+      guest_sharing_enabled: settings.guest_sharing_enabled,
       flight_recorder_enabled: settings.flight_recorder_enabled,
       origins: settings.allowed_origins.join('\n'),
       ...upkeepValues(settings),
@@ -77,6 +78,7 @@ function Form({ settings }: { settings: InstanceSettings }) {
         body: changesOf(settings, {
           registration_mode: values.registration_mode as InstanceSettings['registration_mode'],
           mic_capture_enabled: values.mic_capture_enabled,
+          guest_sharing_enabled: values.guest_sharing_enabled,
           flight_recorder_enabled: values.flight_recorder_enabled,
           allowed_origins: values.origins === '' ? [] : values.origins.split('\n'),
           ...upkeepBody(values),
@@ -126,6 +128,14 @@ function Form({ settings }: { settings: InstanceSettings }) {
           label={t('Apps may hear the microphone of the person who uses them, when that person turns it on')}
           key={form.key('mic_capture_enabled')}
           {...form.getInputProps('mic_capture_enabled', { type: 'checkbox' })}
+        />
+        <Switch
+          label={t('People may share their running apps with guests')}
+          description={t(
+            'A guest needs no account, only a link, and watches or controls one app for at most a day. Guests who are connected stay until their time is over or they are removed.',
+          )}
+          key={form.key('guest_sharing_enabled')}
+          {...form.getInputProps('guest_sharing_enabled', { type: 'checkbox' })}
         />
         <Switch
           label={t('Record the last minute of new sessions')}

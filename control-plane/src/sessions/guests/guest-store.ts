@@ -1,0 +1,144 @@
+import { nonterminalStates } from '@footlight/protocol';
+import type { SessionGuests } from '@footlight/protocol/agent';
+import type { Insertable, Selectable } from 'kysely';
+import type { Executor, Tx } from '../../platform/database/index.ts';
+import type { SessionGuestsTable } from '../../platform/database/tables/sessions.ts';
+
+export type GuestRow = Selectable<SessionGuestsTable>;
+
+/** Guests whose links have neither ended nor expired, oldest first. */
+export function loadGuests(db: Executor, sessionId: string, nowMs: number): Promise<GuestRow[]> {
+  return db
+    .selectFrom('session_guests')
+    .selectAll()
+    .where('session_id', '=', sessionId)
+    .where('ended_at', 'is', null)
+    .where('expires_at', '>', nowMs)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+}
+
+/** Makes changes of a session's guests run one after another. @returns false: the session was deleted */
+export async function lockSessionOfGuests(tx: Tx, sessionId: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom('sessions')
+    .select('id')
+    .where('id', '=', sessionId)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Ends the expired links of a session, so that their slots are free. The session must be locked. */
+export async function endExpired(tx: Tx, sessionId: string, nowMs: number): Promise<void> {
+  await tx
+    .updateTable('session_guests')
+    .set({ ended_at: nowMs })
+    .where('session_id', '=', sessionId)
+    .where('ended_at', 'is', null)
+    .where('expires_at', '<=', nowMs)
+    .execute();
+}
+
+export async function countLinks(db: Executor, sessionId: string): Promise<number> {
+  const { links } = await db
+    .selectFrom('session_guests')
+    .select((guest) => guest.fn.countAll<number>().as('links'))
+    .where('session_id', '=', sessionId)
+    .executeTakeFirstOrThrow();
+  return Number(links);
+}
+
+export async function insertGuest(tx: Tx, row: Insertable<SessionGuestsTable>): Promise<void> {
+  await tx.insertInto('session_guests').values(row).execute();
+}
+
+/** @returns undefined: the session never had this guest */
+export function findGuest(db: Executor, sessionId: string, guestId: string): Promise<GuestRow | undefined> {
+  return db
+    .selectFrom('session_guests')
+    .selectAll()
+    .where('id', '=', guestId)
+    .where('session_id', '=', sessionId)
+    .executeTakeFirst();
+}
+
+/** @returns false: the guest had already ended */
+export async function endGuest(db: Executor, guestId: string, nowMs: number): Promise<boolean> {
+  const row = await db
+    .updateTable('session_guests')
+    .set({ ended_at: nowMs })
+    .where('id', '=', guestId)
+    .where('ended_at', 'is', null)
+    .returning('id')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Stores the name of a guest whose link is valid. @returns undefined: no link of a live session has this secret */
+export async function nameGuest(
+  db: Executor,
+  secretHash: string,
+  name: string,
+  nowMs: number,
+): Promise<GuestRow | undefined> {
+  return db
+    .updateTable('session_guests')
+    .set({ name })
+    .where('secret_hash', '=', secretHash)
+    .where('ended_at', 'is', null)
+    .where('expires_at', '>', nowMs)
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('sessions')
+          .innerJoin('users', 'users.id', 'sessions.user_id')
+          .select('sessions.id')
+          .whereRef('sessions.id', '=', 'session_guests.session_id')
+          .where('sessions.state', 'in', nonterminalStates)
+          .where('users.disabled_at', 'is', null),
+      ),
+    )
+    .returningAll()
+    .executeTakeFirst();
+}
+
+/**
+ * The list of guests for the host of a session.
+ * @returns version grows with each new link and each end of a link; null: the session has never had a link
+ */
+export async function loadGuestList(
+  db: Executor,
+  sessionId: string,
+  nowMs: number,
+): Promise<Pick<SessionGuests, 'version' | 'guests'> | null> {
+  // One statement, so that the version belongs to the guests.
+  const rows = await db
+    .selectFrom('session_guests')
+    .select(['id', 'role', 'pad_index', 'expires_at', 'ended_at'])
+    .where('session_id', '=', sessionId)
+    .orderBy('id')
+    .execute();
+  if (rows.length === 0) return null;
+  const valid = rows.filter(({ ended_at, expires_at }) => ended_at === null && expires_at > nowMs);
+  return {
+    version: rows.length + rows.filter(({ ended_at }) => ended_at !== null).length,
+    guests: valid.map(({ id, role, pad_index, expires_at }) => ({
+      id,
+      role,
+      pad_index,
+      ends_in_ms: expires_at - nowMs,
+    })),
+  };
+}
+
+/** Of these sessions, those that have ever had a link. */
+export async function sessionsWithGuests(db: Executor, sessionIds: readonly string[]): Promise<string[]> {
+  const rows = await db
+    .selectFrom('session_guests')
+    .select('session_id')
+    .distinct()
+    .where('session_id', 'in', sessionIds)
+    .execute();
+  return rows.map(({ session_id }) => session_id);
+}

@@ -1,0 +1,202 @@
+import { MINUTE_MS } from '@footlight/platform';
+import { cutUtf8, stripControls } from '@footlight/protocol';
+import { MAX_GUEST_NAME_BYTES, MAX_GUESTS } from '@footlight/protocol/guests';
+import type { Body, SessionGuest, Success } from '@footlight/protocol/rest';
+import type { Agents, CommandResult } from '../../fleet/index.ts';
+import { instant } from '../../platform/database/index.ts';
+import { sha256Hex } from '../../platform/digest.ts';
+import { ApiError, invalid } from '../../platform/errors.ts';
+import type { Caller } from '../../platform/http/message/contract.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { Settings } from '../../settings/index.ts';
+import { type SignalingToken, type SignalingTokens, sessionSubjects } from '../../signaling/index.ts';
+import { judgeJoin, UNKNOWN_SESSION } from '../access/join-rules.ts';
+import { refusalError } from '../launch/refusal.ts';
+import type { SessionRow } from '../record.ts';
+import { loadSession } from '../store.ts';
+import { GUESTS_FEATURE, judgeShare, planPlace } from './guest-rules.ts';
+import {
+  countLinks,
+  endExpired,
+  endGuest,
+  findGuest,
+  type GuestRow,
+  insertGuest,
+  loadGuestList,
+  loadGuests,
+  lockSessionOfGuests,
+  nameGuest,
+  sessionsWithGuests,
+} from './guest-store.ts';
+
+/** Length of a link's secret, the same as of a signaling token: it cannot be guessed. */
+const SECRET_BYTES = 32;
+const SECRET = /^[0-9a-f]{64}$/;
+
+export interface JoinedGuest {
+  guest: Pick<GuestRow, 'id' | 'role' | 'pad_index' | 'session_id' | 'expires_at'>;
+  token: SignalingToken;
+}
+
+/**
+ * The links of sessions and the guests who use them. Every method with a parameter `caller` checks that this account
+ * owns the session.
+ *
+ * Each change is stored first and then sent to the host, as the whole list with a version. So a host that was not
+ * connected, or that got two lists in the wrong order, has the newest list in the end.
+ */
+export interface Guests {
+  list(caller: Caller, sessionId: string): Promise<Success<'guests.list'>>;
+  /** @throws ApiError with the first refusal */
+  create(
+    caller: Caller,
+    sessionId: string,
+    request: Body<'guests.create'>,
+  ): Promise<{ guest: SessionGuest; secret: string }>;
+  /** @throws ApiError 403, 404 */
+  remove(caller: Caller, sessionId: string, guestId: string): Promise<void>;
+  /** @throws ApiError 400, 404, 409 */
+  join(request: Body<'guests.join'>): Promise<JoinedGuest>;
+  /** Sends the lists of these sessions to their host, which has connected again. Never rejects. */
+  resend(hostId: string, sessionIds: readonly string[]): Promise<void>;
+}
+
+export function createGuests(
+  { activity, bus, clock, database, logger, random }: Platform,
+  deps: { agents: Agents; settings: Pick<Settings, 'current'>; tokens: SignalingTokens },
+): Guests {
+  const { agents, settings, tokens } = deps;
+
+  async function isAllowed(): Promise<boolean> {
+    return (await settings.current()).guestSharingEnabled;
+  }
+
+  async function ownSession(caller: Caller, sessionId: string): Promise<SessionRow> {
+    const row = await loadSession(database.db, sessionId);
+    // The owner reaches the links of an ended session too.
+    const refusal = judgeJoin(caller, row && { ...row, state: 'running', video_topology: 'stream_only' });
+    if (refusal !== null || row === undefined) throw refusalError(refusal ?? UNKNOWN_SESSION);
+    return row;
+  }
+
+  /** Sends the list of a session to its host. */
+  async function sendList(hostId: string, sessionId: string): Promise<CommandResult | null> {
+    const list = await loadGuestList(database.db, sessionId, clock.nowMs());
+    if (list === null) return null;
+    const result = await agents.command(hostId, { type: 'session_guests', session_id: sessionId, ...list });
+    if (result.kind !== 'ok')
+      logger.info({ session_id: sessionId, host_id: hostId, result }, 'session.guests_not_sent');
+    return result;
+  }
+
+  async function end({ id, session_id }: Pick<GuestRow, 'id' | 'session_id'>): Promise<boolean> {
+    const ended = await endGuest(database.db, id, clock.nowMs());
+    if (ended) bus.publish(sessionSubjects.guestEnded, id, {});
+    const session = await loadSession(database.db, session_id);
+    if (session !== undefined && session.host_id !== null) await sendList(session.host_id, session_id);
+    return ended;
+  }
+
+  return {
+    async list(caller, sessionId) {
+      const session = await ownSession(caller, sessionId);
+      const guests = await loadGuests(database.db, sessionId, clock.nowMs());
+      const link =
+        judgeShare(caller, session) === null && session.host_id !== null && (await isAllowed())
+          ? await agents.link(session.host_id)
+          : null;
+      return {
+        guests: guests.map(guestRecord),
+        can_share: link?.features.includes(GUESTS_FEATURE) ?? false,
+        max_guests: MAX_GUESTS,
+      };
+    },
+
+    async create(caller, sessionId, { role, minutes }) {
+      if (!(await isAllowed())) throw new ApiError('sharing_disabled');
+      const session = await loadSession(database.db, sessionId);
+      const refusal = judgeShare(caller, session);
+      if (refusal !== null || session === undefined || session.host_id === null)
+        throw refusalError(refusal ?? UNKNOWN_SESSION);
+      const link = await agents.link(session.host_id);
+      if (link === null) throw new ApiError('agent_not_connected');
+      if (!link.features.includes(GUESTS_FEATURE)) throw new ApiError('sharing_unsupported');
+      const secret = random.bytes(SECRET_BYTES).toString('hex');
+      const nowMs = clock.nowMs();
+      const fields = {
+        id: random.uuid(),
+        session_id: sessionId,
+        role,
+        name: null,
+        created_at: nowMs,
+        expires_at: nowMs + minutes * MINUTE_MS,
+        ended_at: null,
+        secret_hash: sha256Hex(secret),
+      };
+      const row = await database.transaction(async (tx) => {
+        if (!(await lockSessionOfGuests(tx, sessionId))) throw refusalError(UNKNOWN_SESSION);
+        await endExpired(tx, sessionId, nowMs);
+        const place = planPlace(
+          role,
+          await loadGuests(tx, sessionId, nowMs),
+          await countLinks(tx, sessionId),
+        );
+        if ('refusal' in place) throw refusalError(place.refusal);
+        await insertGuest(tx, { ...fields, ...place });
+        return { ...fields, ...place };
+      });
+      const sent = await sendList(session.host_id, sessionId);
+      if (sent?.kind !== 'ok') {
+        // A link that the host does not know would not work.
+        await end(row);
+        throw new ApiError('agent_not_connected');
+      }
+      await activity.record(caller.userId, 'session.shared', sessionId, { guest_id: row.id, role, minutes });
+      return { guest: guestRecord(row), secret };
+    },
+
+    async remove(caller, sessionId, guestId) {
+      await ownSession(caller, sessionId);
+      const guest = await findGuest(database.db, sessionId, guestId);
+      if (guest === undefined) throw new ApiError('not_found', { message: 'The session has no such guest.' });
+      if (await end(guest))
+        await activity.record(caller.userId, 'session.guest_removed', sessionId, { guest_id: guestId });
+    },
+
+    async join({ secret, name }) {
+      const shown = cutUtf8(stripControls(name).replaceAll(/\s+/g, ' ').trim(), MAX_GUEST_NAME_BYTES);
+      if (shown === '') throw invalid('name: must not be blank');
+      // The message of a wrong secret and of an ended link is the same, so that a guess learns nothing.
+      const guest = SECRET.test(secret)
+        ? await nameGuest(database.db, sha256Hex(secret), shown, clock.nowMs())
+        : undefined;
+      if (guest === undefined) throw new ApiError('guest_link_invalid');
+      if (!(await isAllowed())) throw new ApiError('sharing_disabled');
+      logger.info(
+        { session_id: guest.session_id, guest_id: guest.id, role: guest.role },
+        'session.guest_joins',
+      );
+      return { guest, token: await tokens.mintForGuest(database.db, guest.id) };
+    },
+
+    async resend(hostId, sessionIds) {
+      if (sessionIds.length === 0) return;
+      try {
+        for (const id of await sessionsWithGuests(database.db, sessionIds)) await sendList(hostId, id);
+      } catch (error) {
+        logger.error({ host_id: hostId, err: error }, 'session.guests_failed');
+      }
+    },
+  };
+}
+
+function guestRecord({
+  id,
+  role,
+  pad_index,
+  name,
+  created_at,
+  expires_at,
+}: Omit<GuestRow, 'slot'>): SessionGuest {
+  return { id, role, pad_index, name, created_at: instant(created_at), expires_at: instant(expires_at) };
+}
