@@ -4,13 +4,13 @@ import { isAdminModule } from './areas.ts';
 type Graph = Pick<Rolldown.ChunkingContext, 'getModuleInfo'>;
 
 /** Pages with forms. Code that only these pages share must not be in other pages' files. */
-const FORM_PAGE = /\/src\/routes\/(login|register|reset|setup|app\/_shell\.account)\./;
+const FORM_PAGE = /\/src\/routes\/(login|register|reset|setup|join|app\/_shell\.account)\./;
 /**
  * Modules that a session page loads when a person opens them. Their shared code must not move into files that every
  * session page loads.
  */
 const OPENED_LATER =
-  /\/src\/(session\/(dialogs\/|bar\/session-bar|ended-page|session-report|stats\/stats-view|recording-mark|files\/|fit\/window-follower|touch\/touch-kit)|launch\/quality-dialog|account\/keyboard-choice|keyboard\/)/;
+  /\/src\/(session\/(dialogs\/|guests\/(share-dialog|guest-theatre)|bar\/session-bar|ended-page|session-report|stats\/stats-view|recording-mark|files\/|fit\/window-follower|touch\/touch-kit)|launch\/quality-dialog|account\/keyboard-choice|keyboard\/)/;
 const ACCOUNT = /\/src\/routes\/app\/_shell\.account\./;
 const ENTRY = /\/index\.html$/;
 /** The document of the pages before sign-in, and the pages that it loads. */

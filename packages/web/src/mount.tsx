@@ -31,7 +31,7 @@ export async function mount(
   // Opens a new document, so that no data of the signed-out person stays in memory.
   onSignedOut(() => {
     const { pathname, search } = window.location;
-    if (!/^\/(login|register|setup|reset)(\/|$)/.test(pathname))
+    if (!/^\/(login|register|setup|reset|join)(\/|$)/.test(pathname))
       window.location.assign(loginPath(pathname + search));
   });
   onPersonLeft(openLogin);

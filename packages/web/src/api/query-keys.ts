@@ -13,5 +13,6 @@ export const keys = {
   app: (id: string) => ['app', id] as const,
   sessions: ['sessions'] as const,
   session: (id: string) => ['session', id] as const,
+  sessionGuests: (id: string) => ['session', id, 'guests'] as const,
   sessionVerdict: (id: string) => ['session', id, 'verdict'] as const,
 };

@@ -1,9 +1,10 @@
-import type { AppNotice, AppWindow, Display, KeyboardLayout } from '@footlight/protocol/input';
+import type { AppNotice, AppWindow, Display, KeyboardLayout, WatchingGuest } from '@footlight/protocol/input';
 import type { Session } from '@footlight/protocol/rest';
 import type {
   AudioStatus,
   InputStatus,
   StreamClient,
+  StreamClientOptions,
   StreamState,
   StreamStats,
 } from '@footlight/stream-client';
@@ -42,6 +43,10 @@ export interface StreamView {
   layout: KeyboardLayout | null;
   /** the app's windows */
   windows: readonly AppWindow[];
+  /** the guests who watch; empty on the page of a guest */
+  guests: readonly WatchingGuest[];
+  /** whether the owner of the session watches; false only on the page of a guest */
+  ownerWatches: boolean;
 }
 
 const START: StreamView = {
@@ -56,6 +61,8 @@ const START: StreamView = {
   display: null,
   layout: null,
   windows: [],
+  guests: [],
+  ownerWatches: true,
 };
 
 /**
@@ -65,17 +72,67 @@ const START: StreamView = {
 export function useStream(
   session: Session | undefined,
   wanted: boolean,
-  elements: { video: RefObject<HTMLVideoElement | null>; surface: RefObject<HTMLElement | null> },
+  elements: StreamElements,
 ): StreamView {
-  const [view, setView] = useState<StreamView>(START);
-  const created = useRef(session?.created_at);
-  created.current = session?.created_at;
   const id = session?.id;
+  return usePlayer(
+    !wanted || session === undefined || id === undefined
+      ? null
+      : {
+          key: id,
+          options: (player, hadPicture) => ({
+            session_created_at_ms: Date.parse(session.created_at),
+            device_key: deviceKey(),
+            connectSignaling: (signal) => ticketFor(id, player, signal, hadPicture()),
+            sendTelemetry: ({ operation, body }, keepalive) =>
+              call(operation, {
+                params: { id },
+                body,
+                keepalive,
+                // Limits the time, because a post that hangs would occupy one of the browser's connections.
+                ...(keepalive ? {} : { signal: AbortSignal.timeout(POST_LIMIT_MS) }),
+              } as CallInput<typeof operation>),
+            environment: { createWebSocket: takeSocket },
+          }),
+          onLeave: (video) => keepPicture(id, video),
+        },
+    elements,
+  );
+}
+
+export interface StreamElements {
+  video: RefObject<HTMLVideoElement | null>;
+  surface: RefObject<HTMLElement | null>;
+}
+
+/** Where a stream comes from. */
+export interface StreamSource {
+  /** another stream has another key */
+  key: string;
+  /** @param hadPicture whether a picture was shown in this visit */
+  options(
+    player: Player,
+    hadPicture: () => boolean,
+  ): Pick<
+    StreamClientOptions,
+    'connectSignaling' | 'device_key' | 'environment' | 'sendTelemetry' | 'session_created_at_ms'
+  >;
+  /** called before the player is removed */
+  onLeave?(video: HTMLVideoElement): void;
+}
+
+/** Runs the player while the component is mounted. @param source null: nothing is played */
+export function usePlayer(source: StreamSource | null, elements: StreamElements): StreamView {
+  const [view, setView] = useState<StreamView>(START);
+  const newest = useRef(source);
+  newest.current = source;
+  const key = source?.key;
 
   useEffect(() => {
     const video = elements.video.current;
     const surface = elements.surface.current;
-    if (!wanted || id === undefined || video === null || surface === null) return;
+    const begun = newest.current;
+    if (begun === null || begun.key !== key || video === null || surface === null) return;
     const set = (part: Partial<StreamView>) => setView((before) => ({ ...before, ...part }));
     let client: StreamClient | null = null;
     let gone = false;
@@ -84,22 +141,11 @@ export function useStream(
       (player) => {
         if (gone) return;
         client = player.createStreamClient({
+          ...(newest.current ?? begun).options(player, () => hadPicture),
           video,
           surface,
-          ...(created.current === undefined ? {} : { session_created_at_ms: Date.parse(created.current) }),
           input_label: t('Input to the app'),
           client: { name: 'web', version: '1' },
-          device_key: deviceKey(),
-          connectSignaling: (signal) => ticketFor(id, player, signal, hadPicture),
-          sendTelemetry: ({ operation, body }, keepalive) =>
-            call(operation, {
-              params: { id },
-              body,
-              keepalive,
-              // Limits the time, because a post that hangs would occupy one of the browser's connections.
-              ...(keepalive ? {} : { signal: AbortSignal.timeout(POST_LIMIT_MS) }),
-            } as CallInput<typeof operation>),
-          environment: { createWebSocket: takeSocket },
           onState: (state) => set({ state }),
           onStats: (stats) =>
             setView((before) => ({ ...before, history: [...before.history, stats].slice(-KEPT_SECONDS) })),
@@ -115,6 +161,8 @@ export function useStream(
         client.on('app', (app) => set({ app }));
         client.on('keyboard_layout', (layout) => set({ layout }));
         client.on('windows', (windows) => set({ windows }));
+        client.on('guests', (guests) => set({ guests }));
+        client.on('owner', (ownerWatches) => set({ ownerWatches }));
         set({ client, state: client.state, audio: client.audio, input: client.input });
         client.connect();
       },
@@ -122,11 +170,11 @@ export function useStream(
     );
     return () => {
       gone = true;
-      keepPicture(id, video);
+      begun.onLeave?.(video);
       client?.dispose();
       setView(START);
     };
-  }, [id, wanted, elements.video, elements.surface]);
+  }, [key, elements.video, elements.surface]);
 
   return view;
 }

@@ -19,6 +19,8 @@ const NO_STREAM: StreamView = {
   display: null,
   layout: null,
   windows: [],
+  guests: [],
+  ownerWatches: true,
 };
 const onHold = vi.fn();
 const onBack = vi.fn();
@@ -47,6 +49,7 @@ function bar(now: { shown: boolean; focusAsked: number; hasFiles?: boolean }) {
         onLeave={none}
         onBack={onBack}
         onMore={none}
+        onShare={none}
         onEnd={none}
       />
     </MantineProvider>

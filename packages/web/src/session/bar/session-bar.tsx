@@ -15,11 +15,13 @@ import {
   IconMinimize,
   IconMouse,
   IconPlayerStop,
+  IconUsers,
   IconVolume,
   IconVolumeOff,
 } from '@tabler/icons-react';
 import { type ReactNode, useLayoutEffect, useRef } from 'react';
 import { msg, plural, t } from '../../i18n/translate.ts';
+import { watchingLabel } from '../guests/guest-labels.ts';
 import { causeLabel, QUALITY_LABELS } from '../quality-labels.ts';
 import styles from '../session.module.css';
 import { nextLevel, type StatsLevel } from '../stats/stats-level.ts';
@@ -58,10 +60,12 @@ export function SessionBar(props: {
   onLeave: () => void;
   /** moves the focus back to the picture */
   onBack: () => void;
+  /** opens the dialog about guests */
+  onShare: () => void;
   onMore: () => void;
   onEnd: () => void;
 }) {
-  const { client, audio, input, windows } = props.view;
+  const { client, audio, input, windows, guests } = props.view;
   const { quality, place, layoutSign } = props;
   // The statistics give the reason as well.
   const reason = props.level === 'dot' ? causeLabel(quality?.cause ?? null) : '';
@@ -187,6 +191,19 @@ export function SessionBar(props: {
             {micOn ? <IconMicrophone size={20} /> : <IconMicrophoneOff size={20} />}
           </BarButton>
         )}
+        {guests.length > 0 && (
+          <button
+            type="button"
+            className={styles.guests}
+            data-tip={t('Guests')}
+            aria-label={t('{who}; show the guests', { who: watchingLabel(guests) })}
+            onClick={props.onShare}
+          >
+            <IconUsers size={20} aria-hidden="true" />
+            <span className={styles.guestNames}>{watchingLabel(guests)}</span>
+            <span className={styles.guestCount}>{guests.length}</span>
+          </button>
+        )}
         {/* Some phone browsers can only show videos full screen. */}
         {document.fullscreenEnabled && (
           <BarButton
@@ -228,7 +245,7 @@ function padLabel(pads: number): string {
   return plural(pads, 'A gamepad is used', '{n} gamepads are used');
 }
 
-function BarButton(props: {
+export function BarButton(props: {
   label: string;
   onClick: () => void;
   children: ReactNode;

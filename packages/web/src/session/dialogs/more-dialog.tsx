@@ -5,6 +5,7 @@ import {
   IconArrowsExchange,
   IconAspectRatio,
   IconAspectRatioOff,
+  IconUsers,
 } from '@tabler/icons-react';
 import { useId } from 'react';
 import { Dialog } from '../../components/dialog.tsx';
@@ -32,6 +33,7 @@ export default function MoreDialog(props: {
   fit: WindowFit;
   onSwap: () => void;
   onQuality: () => void;
+  onShare: () => void;
   place: BarPlace;
   onPlace: (place: BarPlace) => void;
 }) {
@@ -64,6 +66,9 @@ export default function MoreDialog(props: {
           onClick={props.onSwap}
         >
           {t('Change the app')}
+        </Button>
+        <Button justify="flex-start" leftSection={<IconUsers size={20} />} onClick={props.onShare}>
+          {t('Share with a guest')}
         </Button>
         <Button
           justify="flex-start"

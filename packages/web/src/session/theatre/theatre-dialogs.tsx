@@ -15,6 +15,7 @@ const FilesDialog = lazy(() => import('../dialogs/files-dialog.tsx'));
 const KeyboardDialog = lazy(() => import('../dialogs/keyboard-dialog.tsx'));
 const MoreDialog = lazy(() => import('../dialogs/more-dialog.tsx'));
 const RelaunchDialog = lazy(() => import('../dialogs/relaunch-dialog.tsx'));
+const ShareDialog = lazy(() => import('../guests/share-dialog.tsx'));
 const SwapDialog = lazy(() => import('../dialogs/swap-dialog.tsx'));
 const WindowsDialog = lazy(() => import('../dialogs/windows-dialog.tsx'));
 
@@ -28,6 +29,7 @@ export type OpenDialog =
   | 'more'
   | 'files'
   | 'touch'
+  | 'share'
   | null;
 
 /** The dialogs of a session, at most one of them open. */
@@ -119,6 +121,9 @@ export function TheatreDialogs(props: {
             }}
           />
         )}
+        {dialog === 'share' && session !== undefined && (
+          <ShareDialog sessionId={session.id} watching={stream.guests} onClose={onClose} />
+        )}
         {dialog === 'more' && (
           <MoreDialog
             onClose={onClose}
@@ -127,6 +132,7 @@ export function TheatreDialogs(props: {
             fit={props.fit}
             onSwap={() => onDialog('swap')}
             onQuality={() => onDialog('quality')}
+            onShare={() => onDialog('share')}
             place={props.place}
             onPlace={props.onPlace}
           />

@@ -141,6 +141,7 @@ export function Theatre(props: {
             }
             onLeave={props.onLibrary}
             onBack={() => client?.focus()}
+            onShare={() => setDialog('share')}
             onMore={() => setDialog('more')}
             onEnd={() => setDialog('end')}
           />

@@ -28,6 +28,8 @@ const STREAM: StreamView = {
   display: null,
   layout: null,
   windows: [],
+  guests: [],
+  ownerWatches: true,
 };
 
 const hint = (barAsked: boolean) =>

@@ -5,6 +5,7 @@ import { useInputKind } from '../../focus/input-kind.ts';
 import { signOf } from '../../focus/pad-kind.ts';
 import { t } from '../../i18n/translate.ts';
 import { leaveLabel } from '../bar/leave-labels.ts';
+import { useGuestsLabel } from '../guests/use-guests-label.ts';
 import { useReconnectLabel } from '../reconnect/use-reconnect-labels.ts';
 import { takeTouchHint } from '../touch/touch-hint.ts';
 import type { Touch } from '../touch/use-touch.ts';
@@ -43,7 +44,8 @@ export function useToast(
 ): Toast | null {
   const detail = session?.state_detail ?? null;
   const swap = useSwapLabel(detail);
-  const notice = useNotice(stream.notice);
+  const guests = useGuestsLabel(stream.guests);
+  const notice = useNotice(stream.notice) ?? guests;
   const leaving = useLeaveLabel(stream);
   const padHint = usePadHint(stream.shown, barAsked);
   const touchHint = useTouchHint(stream.shown && touch.kit !== null, touch.holds);
