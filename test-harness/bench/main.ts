@@ -15,6 +15,7 @@ import { benchJobs } from './jobs/jobs.ts';
 import { benchLibrary } from './library.ts';
 import { benchCaptures } from './media/captures.ts';
 import { benchDensity } from './media/density.ts';
+import { benchGuests } from './media/guests.ts';
 import { benchLoss } from './media/loss.ts';
 import { benchLaunch, benchMedia } from './media/media.ts';
 import { benchStep } from './media/step.ts';
@@ -65,6 +66,7 @@ const benches: Record<string, () => Promise<number>> = {
   'loss-2': () => benchLoss(ROUNDS, [0.02]),
   'loss-5': () => benchLoss(ROUNDS, [0.05]),
   density: () => benchDensity(ROUNDS),
+  guests: () => benchGuests(ROUNDS),
   captures: () => benchCaptures(CAPTURE_ROUNDS),
   timing: () => benchTiming(ROUNDS),
   media: () => benchMedia(['connect', 'g2g', 'click'], ROUNDS),

@@ -27,7 +27,8 @@ export interface AgentWorker {
    */
   begin(session: WorkerSession): Promise<void>;
   /** Adds a viewer; the worker sends the offer as a message. */
-  attach(): void;
+  /** @param guest the guest who watches, on the socket 2; absent: the owner, on the socket 1 */
+  attach(guest?: { id: string; name: string }): void;
   close(): Promise<void>;
 }
 
@@ -122,10 +123,11 @@ export function startAgentWorker(core: number | null, preload: readonly string[]
       await prepared;
       send({ type: 'start' });
     },
-    attach() {
-      const client_id = '22222222-2222-4222-8222-222222222222';
+    attach(guest) {
+      const client_id = guest?.id ?? '22222222-2222-4222-8222-222222222222';
       const hello = { type: 'hello', protocol: 1, client_id, client: { kind: 'browser' }, codecs: ['h264'] };
-      send({ type: 'attach', conn: 1, client_id, hello, ice_servers: [] });
+      const person = guest === undefined ? { conn: 1 } : { conn: 2, guest };
+      send({ type: 'attach', ...person, client_id, hello, ice_servers: [] });
     },
     async close() {
       await ended(child);
