@@ -87,7 +87,7 @@ export function GuestTheatre(props: {
         <GuestBar
           guest={first.guest}
           view={stream}
-          shown={bar.shown && shown}
+          shown={bar.shown && shown && state.kind !== 'ended'}
           focusAsked={bar.focusAsked}
           onHold={(by, holds) => {
             setInBar((before) => ({ ...before, [by]: holds }));

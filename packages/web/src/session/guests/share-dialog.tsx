@@ -69,9 +69,7 @@ export default function ShareDialog(props: {
           {isLink ? t('Revoke') : t('Remove {name}', { name: guest.name ?? '' })}
         </Button>
         <small>
-          {[...(isLink ? [] : [rightsLabel(guest), isHere ? t('is here') : t('is not connected')])].join(
-            ' · ',
-          )}{' '}
+          {!isLink && `${rightsLabel(guest)} · ${isHere ? t('is here') : t('is not connected')} · `}
           {rich('ends {when}', { when: <RelativeTime key="when" at={guest.expires_at} /> })}
         </small>
       </li>
@@ -100,13 +98,13 @@ export default function ShareDialog(props: {
           </div>
           <p className={styles.hint}>{t(ROLES.find(([name]) => name === role)?.[2] ?? '')}</p>
           <h3 className={styles.place}>{t('The link works for')}</h3>
-          <div className={styles.edges}>
+          <div className={styles.choices}>
             {TIMES.map(([time, label]) => (
               <Choice key={time} label={label} chosen={minutes === time} onChoose={() => setMinutes(time)} />
             ))}
           </div>
           {make.isError && <Problem error={make.error} />}
-          <Button fullWidth variant="filled" loading={make.isPending} onClick={() => make.mutate()}>
+          <Button fullWidth mt={16} variant="filled" loading={make.isPending} onClick={() => make.mutate()}>
             {t('Make a link')}
           </Button>
         </>
