@@ -76,6 +76,8 @@ test.each([
   [{ type: 'bye', reason: 'session_ended' }, 'session_gone'],
   [{ type: 'bye', reason: 'host_lost' }, 'session_gone'],
   [{ type: 'bye', reason: 'going_away' }, 'relay_unavailable'],
+  [{ type: 'bye', reason: 'guest_ended' }, 'guest_ended'],
+  [{ type: 'bye', reason: 'owner_away' }, 'owner_away'],
   [{ type: 'error', code: 'invalid_message' }, 'malformed'],
   [{ type: 'error', code: 'video_rejected' }, 'codec_unsupported'],
   [{ type: 'error', code: 'rate_limited' }, 'flooded'],

@@ -1,4 +1,8 @@
 /** Guests of a real media worker, with real connections. Guests send everything that the page does not let them send. */
+
+import { ManualClock } from '@footlight/platform/testing';
+import type { AgentSignal } from '@footlight/protocol/agent';
+import { OWNER_AWAY_MS } from '@footlight/protocol/guests';
 import {
   encodeButton,
   encodeControl,
@@ -9,11 +13,14 @@ import {
   encodeText,
   encodeWheel,
 } from '@footlight/protocol/input';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { SessionInput } from '../input/session-input.ts';
 import { readRtpHeader } from '../rtp/rtp-packet.ts';
 import { writePictureLoss } from '../testing/feedback.ts';
 import type { NativeViewer } from '../testing/native-viewer.ts';
+import { testStream } from '../testing/stream.ts';
 import { type AppWindow, KEY_PRESS, KEY_RELEASE, TestHost, type TestSession } from '../testing/test-host.ts';
+import { Guests } from './guests.ts';
 
 const ADA = 'aaaaaaaa-0000-4000-8000-000000000001';
 const EVE = 'eeeeeeee-0000-4000-8000-000000000002';
@@ -209,4 +216,71 @@ test('a guest who requests keyframes all the time causes two in ten seconds', as
   expect(owner.keyframes - before).toBeLessThanOrEqual(2);
   owner.sendRtcp(writePictureLoss(owner.videoSsrc));
   await owner.until("the owner's keyframe", () => owner.keyframes > before);
+});
+
+describe('without a connection, by a clock of the test', () => {
+  const CONN = 100_000_000_000_001;
+  let clock: ManualClock;
+  let said: { conn: number; msg: AgentSignal }[];
+  let guests: Guests;
+
+  beforeEach(() => {
+    clock = new ManualClock();
+    said = [];
+    guests = new Guests({
+      stream: testStream(),
+      addresses: null,
+      ports: null,
+      clock,
+      uuid: () => '99999999-0000-4000-8000-000000000009',
+      random32: () => 7,
+      resolver: { resolve: () => Promise.resolve(null), close: () => undefined },
+      input: new SessionInput(clock, { width: 1280, height: 720 }, null),
+      events: {
+        signal: (conn, msg) => said.push({ conn, msg }),
+        onKeyframeWanted: () => undefined,
+        onViewerReady: () => undefined,
+        onChanged: () => undefined,
+      },
+    });
+    guests.allow({ version: 1, guests: [{ id: ADA, ...watch }] });
+  });
+  afterEach(async () => {
+    await guests.close('session_ended');
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  const attach = (conn: number) =>
+    guests.attach({
+      type: 'attach',
+      conn,
+      client_id: ADA,
+      hello: { type: 'hello', protocol: 1, client_id: ADA, client: { kind: 'native' }, codecs: ['h264'] },
+      ice_servers: [],
+      guest: { id: ADA, name: 'Ada' },
+    });
+  const byes = () => said.flatMap(({ msg }) => (msg.type === 'bye' ? [msg.reason] : []));
+
+  test('a guest is disconnected after a minute without the owner, and may return', async () => {
+    attach(CONN);
+    clock.advance(OWNER_AWAY_MS - 1);
+    expect(byes()).toEqual([]);
+    clock.advance(1);
+    expect(byes()).toEqual(['owner_away']);
+    attach(CONN + 1);
+    guests.ownerWatches = true;
+    clock.advance(2 * OWNER_AWAY_MS);
+    expect(byes()).toEqual(['owner_away']);
+  });
+
+  test('a longer time on a newer list counts, and a shorter one too', () => {
+    attach(CONN);
+    guests.ownerWatches = true;
+    guests.allow({ version: 2, guests: [{ id: ADA, ...watch, ends_in_ms: 2 * HOUR_MS }] });
+    clock.advance(HOUR_MS + 1);
+    expect(byes()).toEqual([]);
+    guests.allow({ version: 3, guests: [{ id: ADA, ...watch, ends_in_ms: 1_000 }] });
+    clock.advance(1_000);
+    expect(byes()).toEqual(['guest_ended']);
+  });
 });

@@ -8,6 +8,7 @@ import type { Player } from '../../launch/player.ts';
 import { BAR_KEYS, useBar } from '../bar/use-bar.ts';
 import { useReconnectLabel } from '../reconnect/use-reconnect-labels.ts';
 import styles from '../session.module.css';
+import { RecordingMark } from '../theatre/recording-mark.tsx';
 import { HINT_MS } from '../theatre/use-toast.ts';
 import { useTouch } from '../touch/use-touch.ts';
 import { type StreamView, usePlayer } from '../use-stream.ts';
@@ -118,6 +119,7 @@ export function GuestTheatre(props: {
             type={touch.type}
           />
         )}
+        {client?.ready?.stream.recording === true && <RecordingMark />}
         {shown && state.kind !== 'ended' && (reconnecting !== null || !ownerWatches) && (
           <p className={styles.toast} role="status" data-stream-overlay="">
             {reconnecting !== null && <Loader size={16} color="var(--fl-text)" />}
