@@ -33,6 +33,7 @@ type ToldByServer =
   | 'digest_unresolved'
   | 'display_update_rejected'
   | 'external_resize_unsupported'
+  | 'guest_link_invalid'
   | 'internal'
   | 'invalid_state'
   | 'job_already_running'
@@ -44,6 +45,8 @@ type ToldByServer =
   | 'provider_enabled'
   | 'schedule_locked'
   | 'session_not_running'
+  | 'sharing_disabled'
+  | 'sharing_unsupported'
   | 'validation_failed';
 
 const BY_CODE: Readonly<Record<Exclude<ErrorCode, SignOnCode | ToldByServer> | 'network', Texts>> = {
@@ -110,15 +113,6 @@ const BY_CODE: Readonly<Record<Exclude<ErrorCode, SignOnCode | ToldByServer> | '
   profile_not_launchable_for_app: [
     msg('This app is not offered in that quality'),
     msg('Choose another one and try again.'),
-  ],
-  guest_link_invalid: [
-    msg('This link does not work any more'),
-    msg('It may have expired, or the app was ended. Ask the person who sent it for another one.'),
-  ],
-  sharing_disabled: [msg('Apps cannot be shared here'), msg('An administrator has switched sharing off.')],
-  sharing_unsupported: [
-    msg('This machine cannot share an app yet'),
-    msg('Its agent is too old. Ask an administrator to update it.'),
   ],
   too_many_guests: [msg('There are as many links as possible'), msg('Remove a guest or a link first.')],
   no_host_available: [
