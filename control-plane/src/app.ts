@@ -67,7 +67,7 @@ import {
   type Telemetry,
 } from './telemetry/index.ts';
 import { createOtlpTraces } from './traces/index.ts';
-import { createWebhook, registerWebhookRoutes } from './webhook/index.ts';
+import { createWebhook, deleteOldEvents, registerWebhookRoutes } from './webhook/index.ts';
 
 /** Tests replace the machine's dependencies and raise limits with these fields. */
 export interface Overrides {
@@ -176,6 +176,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     const webhook =
       config.webhook && createWebhook({ clock, database, leader, logger, random }, config.webhook);
     if (webhook) opened.push(() => webhook.close());
+    else await deleteOldEvents(database.db, clock.nowMs());
     const activity = createActivity({ database, clock, logger, webhook });
     opened.push(() => activity.settled());
     if (config.secrets.keys !== null)

@@ -127,7 +127,7 @@ export function createAccounts(platform: Platform, deps: AccountsDeps): Accounts
       users: createUsers(platform, deps),
       invites: createInvites(platform),
       devSessions,
-      oidc: config.accounts.oidc && createOidc(platform, config.accounts.oidc, signIn),
+      oidc: config.accounts.oidc && createOidc(platform, config.accounts.oidc, signIn, deps),
     },
   };
 }

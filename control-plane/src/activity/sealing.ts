@@ -1,4 +1,4 @@
-import { HOUR_MS, SECOND_MS } from '@footlight/platform';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import { isUnavailable } from '../platform/database/index.ts';
 import type { Fence } from '../platform/leader.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -15,6 +15,8 @@ const BATCH = 500;
 /** A log that was never sealed is sealed over several runs, because a run must end before its lease does. */
 const MAX_BATCHES = 20;
 const TELL_EVERY_MS = HOUR_MS;
+/** One warning for ten minutes without seals. */
+const RUNS_PER_WARNING = (10 * MINUTE_MS) / EVERY_MS;
 
 type KnownHead = Head & { activity_id: number };
 
@@ -33,6 +35,8 @@ export function registerSealing(
    */
   let known: { fence: number; head: KnownHead | null } | null = null;
   let toldAtMs: number | null = null;
+  /** Runs in a row in which a writer held the log. */
+  let failedRuns = 0;
 
   /** @returns number of entries that were sealed, at most BATCH */
   async function sealBatch(fence: Fence, untilId: number): Promise<number> {
@@ -81,9 +85,11 @@ export function registerSealing(
       } catch (error) {
         // A writer holds the log; the next run tries again.
         if (!isUnavailable(error)) throw error;
-        logger.debug({ err: error }, 'activity.not_sealed');
+        failedRuns += 1;
+        logger[failedRuns % RUNS_PER_WARNING === 0 ? 'warn' : 'debug']({ err: error }, 'activity.not_sealed');
         return;
       }
+      failedRuns = 0;
       for (let batch = 0; batch < MAX_BATCHES; batch += 1)
         if ((await sealBatch(fence, untilId)) < BATCH) break;
       tell();

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { connect } from 'node:tls';
@@ -9,6 +9,7 @@ import { Agent, fetch } from 'undici';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type AcmeAuthority, startAcmeAuthority } from '../testing/acme-authority.ts';
 import { createTestApp, type TestApp } from '../testing/index.ts';
+import { makeOperatorPair } from '../testing/operator-pair.ts';
 import { retryMs } from './acme-rules.ts';
 
 const HOST = 'footlight.example.test';
@@ -114,6 +115,19 @@ describe('a certificate over ACME', () => {
     await start(`${HOST},${OTHER}`);
     await expect.poll(async () => (await served(null)).checkHost(OTHER), patiently).toBe(OTHER);
     expect(eventsOf('acme.ordering')).toEqual([expect.objectContaining({ reason: 'names' })]);
+  });
+
+  test('is ordered again if a crash left a key without its certificate', async () => {
+    await start(HOST);
+    await expect
+      .poll(async () => [isSelfSigned(await served(null)), eventsOf('acme.failed')], patiently)
+      .toEqual([false, []]);
+    await app.close();
+    const { key } = await makeOperatorPair('other');
+    writeFileSync(path.join(folder, 'tls/acme/key.pem'), key);
+    await start(HOST);
+    expect(eventsOf('tls.refused')).toHaveLength(1);
+    await expect.poll(async () => isSelfSigned(await served(null)), patiently).toBe(false);
   });
 
   test('is renewed while the service runs, and open connections continue', async () => {

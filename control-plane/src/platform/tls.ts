@@ -63,7 +63,17 @@ export async function loadCertificate(
   const generate = tls.provided === null && !(existsSync(paths.certFile) && existsSync(paths.keyFile));
   if (generate) await generatePair(paths, tls, deps);
   const source = tls.provided === null && tls.acme === null ? 'self_signed' : 'provided';
-  const pair = await readPair(paths, source);
+  const pair = await readPair(paths, source).catch(async (error: unknown) => {
+    if (tls.acme === null) throw error;
+    // An order that was interrupted between its two files leaves a pair that does not fit. It is ordered again.
+    await generatePair(paths, tls, deps);
+    const generated = await readPair(paths, source);
+    deps.logger.error(
+      { err: error, path: paths.certFile, fingerprint: generated.fingerprint },
+      'tls.refused',
+    );
+    return generated;
+  });
   warnAbout(pair, paths.certFile, deps);
   deps.logger.info(
     {

@@ -1,2 +1,2 @@
 export { registerWebhookRoutes } from './routes.ts';
-export { createWebhook } from './service.ts';
+export { createWebhook, deleteOldEvents } from './service.ts';

@@ -6,7 +6,7 @@
 import { DAY_MS, errorText, MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import type { Success } from '@footlight/protocol/rest';
 import type { Config } from '../platform/config/config.ts';
-import { instant, instantOrNull, toJson } from '../platform/database/index.ts';
+import { type Executor, instant, instantOrNull, toJson } from '../platform/database/index.ts';
 import type { Fence } from '../platform/leader.ts';
 import { createFetcher, FetchRefused, PUBLIC_INTERNET } from '../platform/outgoing/guarded-fetch.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -35,6 +35,12 @@ const PAGE = 50;
 const MAX_EVENTS = 100_000;
 const MAX_AGE_MS = 3 * DAY_MS;
 const CHECK_LIMITS_EVERY_MS = MINUTE_MS;
+
+/** Deletes what a webhook that was switched off left. */
+export async function deleteOldEvents(db: Executor, nowMs: number): Promise<void> {
+  const upTo = await findSurplus(db, nowMs - MAX_AGE_MS, MAX_EVENTS);
+  if (upTo !== null) await deleteUpTo(db, upTo);
+}
 
 export interface WebhookService extends Webhook {
   status(): Promise<Success<'admin.webhook.status'>>;

@@ -22,11 +22,22 @@ export async function deleteEvent(tx: Tx, id: number): Promise<void> {
 
 /** Number of waiting events, and the time of the oldest one; null: none waits. */
 export async function loadBacklog(db: Executor): Promise<{ count: number; oldestMs: number | null }> {
+  const { count } = await db
+    .selectFrom('webhook_events')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  return { count: Number(count), oldestMs: await oldestTime(db) };
+}
+
+/** Time of the event with the lowest id; null: no event waits. */
+async function oldestTime(db: Executor): Promise<number | null> {
   const row = await db
     .selectFrom('webhook_events')
-    .select(({ fn }) => [fn.countAll<number>().as('count'), fn.min('created_at').as('oldest')])
-    .executeTakeFirstOrThrow();
-  return { count: Number(row.count), oldestMs: row.oldest ?? null };
+    .select('created_at')
+    .orderBy('id')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.created_at ?? null;
 }
 
 /** Id of the newest event that is too old or has too many newer ones; null: there is none. */
@@ -38,17 +49,21 @@ export async function findSurplus(db: Executor, beforeMs: number, max: number): 
     .offset(max)
     .limit(1)
     .executeTakeFirst();
-  const tooOld = await db
-    .selectFrom('webhook_events')
-    .select(({ fn }) => fn.max('id').as('id'))
-    .where('created_at', '<', beforeMs)
-    .executeTakeFirst();
+  const oldestMs = await oldestTime(db);
+  const tooOld =
+    oldestMs !== null && oldestMs < beforeMs
+      ? await db
+          .selectFrom('webhook_events')
+          .select(({ fn }) => fn.max('id').as('id'))
+          .where('created_at', '<', beforeMs)
+          .executeTakeFirst()
+      : undefined;
   const id = Math.max(tooMany?.id ?? 0, tooOld?.id ?? 0);
   return id === 0 ? null : id;
 }
 
 /** @returns number of deleted events */
-export async function deleteUpTo(tx: Tx, id: number): Promise<number> {
-  const { numDeletedRows } = await tx.deleteFrom('webhook_events').where('id', '<=', id).executeTakeFirst();
+export async function deleteUpTo(db: Executor, id: number): Promise<number> {
+  const { numDeletedRows } = await db.deleteFrom('webhook_events').where('id', '<=', id).executeTakeFirst();
   return Number(numDeletedRows);
 }

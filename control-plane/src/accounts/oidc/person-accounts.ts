@@ -12,7 +12,14 @@ import {
   NO_RESET_LINK,
   revokeAllTokens,
 } from '../store.ts';
-import { countOtherAdmins, endResetLinks, lockUser, lockWithResetLinks, updateUser } from '../users/store.ts';
+import {
+  countOtherAdmins,
+  endResetLinks,
+  listActiveSessions,
+  lockUser,
+  lockWithResetLinks,
+  updateUser,
+} from '../users/store.ts';
 import {
   type AccountFacts,
   decideRole,
@@ -31,6 +38,8 @@ export interface AccountMatch {
   account: Pick<AccountRow, 'id' | 'email' | 'username' | 'role'>;
   /** The account existed and is linked to the person now. */
   isNewlyLinked: boolean;
+  /** Sessions that the earlier user of a newly linked account may have open. */
+  endingSessions: readonly string[];
   /** Role that the provider's groups gave; null: the role did not change. */
   newRole: Role | null;
   /** The groups would take the role from the last administrator. */
@@ -72,6 +81,7 @@ export function createPersonAccounts(platform: Platform, config: OidcConfig): Pe
     return {
       account,
       isNewlyLinked: false,
+      endingSessions: [],
       newRole: role === 'admin' ? role : null,
       keptLastAdmin: false,
     };
@@ -79,8 +89,8 @@ export function createPersonAccounts(platform: Platform, config: OidcConfig): Pe
 
   /**
    * Links an account to the owner of its email. Registration does not verify an email, so a stranger may have registered
-   * the account and wait for its owner. So all sign-ins end, and a user's password with them. An administrator keeps the
-   * password: another administrator gave the role to this account, and the password works while the provider is down.
+   * the account and wait for its owner. So all sign-ins end, and a user's password and sessions with them. An administrator
+   * keeps both: another administrator gave the role to this account, and the password works while the provider is down.
    */
   async function link(tx: Tx, account: AccountRow, { issuer, subject }: Identity): Promise<void> {
     const nowMs = clock.nowMs();
@@ -123,10 +133,12 @@ export function createPersonAccounts(platform: Platform, config: OidcConfig): Pe
         if (role.role === 'user') await endResetLinks(tx);
         await updateUser(tx, found.id, { role: role.role, updated_at: clock.nowMs() });
       }
-      if (step.kind === 'link') await link(tx, found, identity);
+      const isNewlyLinked = step.kind === 'link';
+      if (isNewlyLinked) await link(tx, found, identity);
       return {
         account: { ...found, role: role.kind === 'change' ? role.role : found.role },
-        isNewlyLinked: step.kind === 'link',
+        isNewlyLinked,
+        endingSessions: isNewlyLinked && found.role === 'user' ? await listActiveSessions(tx, found.id) : [],
         newRole: role.kind === 'change' ? role.role : null,
         keptLastAdmin: role.kind === 'keep_last_admin',
       };

@@ -8,6 +8,7 @@ import { ApiError } from '../../platform/errors.ts';
 import { LOG_LINES_PER_MINUTE } from '../../platform/limits.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { loadRegistrationMode } from '../../settings/index.ts';
+import type { AccountsDeps } from '../deps.ts';
 import type { SignedIn, SignIn } from '../sign-in/sign-in.ts';
 import { adminExists, duplicateAccount } from '../store.ts';
 import { mintToken } from '../tokens/tokens.ts';
@@ -48,7 +49,12 @@ export interface Oidc {
   ): Promise<SignedIn>;
 }
 
-export function createOidc(platform: Platform, config: OidcConfig, signIn: SignIn): Oidc {
+export function createOidc(
+  platform: Platform,
+  config: OidcConfig,
+  signIn: SignIn,
+  deps: Pick<AccountsDeps, 'stopSessions'>,
+): Oidc {
   const { activity, clock, database, logger, random } = platform;
   const provider = createOidcProvider(config, clock);
   const accounts = createPersonAccounts(platform, config);
@@ -118,6 +124,7 @@ export function createOidc(platform: Platform, config: OidcConfig, signIn: SignI
       });
       const { id } = match.account;
       if (match.isNewlyLinked) await activity.record(id, 'user.linked', id);
+      if (match.endingSessions.length > 0) await deps.stopSessions(match.endingSessions, 'device_revoked');
       if (match.newRole !== null)
         await activity.record(null, 'user.role_changed', id, { role: match.newRole });
       if (match.keptLastAdmin) logger.warn({ user_id: id }, 'accounts.oidc_last_admin_kept');

@@ -106,9 +106,11 @@ function LoadedUser({ user }: { user: AdminUser }) {
   );
 }
 
-function loginLabel({ sign_in_methods }: AdminUser): string {
-  const hasPassword = sign_in_methods.includes('password');
-  if (!sign_in_methods.includes('oidc')) return hasPassword ? t('a password') : t('no password');
+function loginLabel(user: AdminUser): string {
+  // A replica of the release before does not send the methods.
+  const methods = user.sign_in_methods ?? ['password'];
+  const hasPassword = methods.includes('password');
+  if (!methods.includes('oidc')) return hasPassword ? t('a password') : t('no password');
   return hasPassword ? t('single sign-on or a password') : t('single sign-on');
 }
 
