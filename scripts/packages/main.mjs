@@ -1,6 +1,7 @@
 // Builds the Debian packages: footlight-control with the control plane, and footlight-agent with the agent. Each
 // contains the built program, its modules and its own Node. The files are laid out as in a checkout, so the programs find
-// each other by the same relative paths.
+// each other by the same relative paths. With --image it also builds the image of the control plane from its package.
+import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,
   mkdirSync,
@@ -26,7 +27,7 @@ const MODULES = ['@node-rs/argon2', 'better-sqlite3', 'koffi', 'pino', 'sharp'];
 const BUILD_PARTS = ['node_modules/better-sqlite3/deps', 'node_modules/better-sqlite3/build'];
 
 const { values, positionals } = parseArgs({
-  options: { version: { type: 'string' } },
+  options: { version: { type: 'string' }, image: { type: 'boolean' }, base: { type: 'string' } },
   allowPositionals: true,
 });
 const target = path.resolve(positionals[0] ?? 'packages-out');
@@ -38,6 +39,7 @@ const work = mkdtempSync(path.join(target, '.building-'));
 try {
   const node = longTermNode(say);
   for (const built of [await buildControl(node), buildAgent(node)]) say(`Written: ${built}`);
+  if (values.image) say(`Built: ${buildImage()}`);
 } finally {
   rmSync(work, { recursive: true, force: true });
 }
@@ -114,6 +116,33 @@ function copyTree(links, to, leftOut) {
 }
 
 /**
+ * Builds the image of the control plane with podman, or with Docker if podman is not installed.
+ * @returns {string} its name
+ */
+function buildImage() {
+  const version = values.version ?? manifestOf('control-plane').version;
+  const name = `localhost/footlight-control:${version}`;
+  const file = path.join(root, 'deploy/container/Containerfile');
+  const hasPodman = spawnSync('podman', ['--version']).status === 0;
+  run(
+    [
+      // Podman's own format of images has no health check.
+      ...(hasPodman ? ['podman', 'build', '--format=docker'] : ['docker', 'build']),
+      ...[`--file=${file}`, `--tag=${name}`, `--build-arg=VERSION=${version}`],
+      ...(values.base === undefined ? [] : [`--build-arg=BASE=${values.base}`]),
+      target,
+    ],
+    'Building the image',
+  );
+  return name;
+}
+
+/** @param {string} program */
+function manifestOf(program) {
+  return JSON.parse(readFileSync(path.join(root, program, 'package.json'), 'utf8'));
+}
+
+/**
  * Adds the command and the control files, and builds the package.
  * @param {string} name
  * @param {string} program folder of the program, whose package.json names the version
@@ -123,9 +152,7 @@ function copyTree(links, to, leftOut) {
  */
 function finish(name, program, scripts, files, fields) {
   const stage = path.join(work, name);
-  const { version: release, ...rest } = JSON.parse(
-    readFileSync(path.join(root, program, 'package.json'), 'utf8'),
-  );
+  const { version: release, ...rest } = manifestOf(program);
   const version = values.version ?? release;
   const manifest = { name: rest.name, version, private: true, type: rest.type };
   writeFileSync(path.join(files, program, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
