@@ -17,6 +17,14 @@ export function below(folder: string): string[] {
     });
 }
 
+/** Names of all variables of the control plane. */
+export const controlVariables = () =>
+  new Set(
+    [...read('control-plane/src/platform/config/variables.ts').matchAll(/^ {2}([A-Z0-9_]+): /gm)].map(
+      ([, name]) => name ?? '',
+    ),
+  );
+
 /** A source module with its path in the repository. */
 export interface Module {
   path: string;
