@@ -103,6 +103,19 @@ export const bootPackages = [
   { name: 'systemd-container', why: 'boots the minimal Debian on which the packages are installed' },
 ];
 
+/** Programs of the drill `control-image`; only with --long. */
+export const imagePackages = [
+  { name: 'podman-compose', why: 'starts the compose files' },
+  {
+    name: 'golang-github-containernetworking-plugin-dnsname',
+    why: 'resolves the names of containers',
+  },
+  { name: 'golang-go', why: 'renders the Helm chart' },
+  { name: 'golang-github-masterminds-sprig-dev', why: 'functions of Helm’s templates' },
+  { name: 'golang-github-xeipuuv-gojsonschema-dev', why: 'checks the values of the chart, as Helm does' },
+  { name: 'golang-k8s-sigs-yaml-dev', why: 'reads the YAML of the chart, as Helm does' },
+];
+
 /**
  * All packages for `scripts/up` with these options.
  * @param {{replicas?: boolean, turn?: boolean}} [options]

@@ -1,6 +1,6 @@
 // Drills: tests that need more than a minute. Each drill runs in a short form in `scripts/test --all`, and in its full
 // form in `scripts/test --long <name>`.
-import { bootPackages, firefoxPackages, realAppPackages } from '../lib/debian-packages.mjs';
+import { bootPackages, firefoxPackages, imagePackages, realAppPackages } from '../lib/debian-packages.mjs';
 import { THREE_REPLICAS } from './tiers.mjs';
 
 /**
@@ -247,6 +247,14 @@ export const drills = [
       'a minimal Debian with systemd: install both packages, see a picture, upgrade, a release whose migration breaks the database, remove, purge',
     short: 'nothing',
     packages: bootPackages,
+  },
+  {
+    name: 'control-image',
+    words: ['test-harness/e2e/control-image.all.e2e.ts'],
+    whole:
+      'the image of the control plane from both compose files and from the Helm chart: claim, add a host, restart, upgrade, lose a replica',
+    short: 'nothing',
+    packages: imagePackages,
   },
   {
     name: 'input-alone',

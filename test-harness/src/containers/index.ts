@@ -6,4 +6,5 @@ export {
   startRealPodman,
   startRealRegistry,
 } from './real-podman.ts';
+export { type KubernetesObject, startChartRenderer, wrongFields } from './render-chart.ts';
 export { startSlowRegistry } from './slow-registry.ts';

@@ -24,6 +24,8 @@ export interface RealPodman {
   /** Value of SERVICE_CONTAINER_ENGINE. */
   readonly url: string;
   readonly folder: string;
+  /** Environment with which other programs' `podman` uses the same images. */
+  readonly env: Readonly<Record<string, string>>;
   /** Value of SERVICE_CONTAINER_ULIMITS: the limits of this machine are below podman's defaults. */
   readonly ulimits: 'host';
   /**
@@ -64,7 +66,8 @@ export async function startRealPodman(): Promise<RealPodman> {
       '[containers]',
       // Podman's defaults are above what a machine without CAP_SYS_RESOURCE allows, and --ulimit host does not always
       // help.
-      `default_ulimits = ["nofile=${files}", "nproc=${processes}"]`,
+      // Soft and hard limit, because `podman play kube` refuses a single number.
+      `default_ulimits = ["nofile=${files}:${files}", "nproc=${processes}:${processes}"]`,
       '[engine]',
       'runtime = "runc"',
       'cgroup_manager = "cgroupfs"',
@@ -103,6 +106,7 @@ export async function startRealPodman(): Promise<RealPodman> {
   const engine: RealPodman = {
     url: `unix://${socket}`,
     folder,
+    env,
     ulimits: 'host',
     podman,
     async killService() {
