@@ -62,6 +62,7 @@ const bundles = [
       'main.js': 'main.ts',
       'backup-main.js': 'backup-main.ts',
       'audit-main.js': 'audit-main.ts',
+      'cli-main.js': 'cli-main.ts',
       'upgrade-main.js': 'upgrade-main.ts',
     },
     external: OUTSIDE,

@@ -1,0 +1,2 @@
+export { run } from './program.ts';
+export { systemTerminal } from './terminal.ts';
