@@ -69,6 +69,11 @@ async function buildControl(node) {
   const sqlite = path.join(files, 'control-plane/node_modules/better-sqlite3/build/Release');
   mkdirSync(sqlite, { recursive: true });
   copyFileSync(sqliteFor(node, say), path.join(sqlite, 'better_sqlite3.node'));
+  const completions = path.join(work, name, 'usr/share/bash-completion/completions');
+  mkdirSync(completions, { recursive: true });
+  const program = path.join(control, 'dist/cli-main.js');
+  const completion = run([process.execPath, program, 'completion', 'bash'], 'Making the completion');
+  writeFileSync(path.join(completions, 'footlight'), completion);
   return finish(name, 'control-plane', 'control', files, {
     Depends: 'libc6 (>= 2.36), libstdc++6, libsystemd0, dpkg-repack',
     Recommends: 'postgresql-client',

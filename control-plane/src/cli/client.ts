@@ -27,6 +27,7 @@ export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Bytes of an upload. */
   readonly file?: Uint8Array;
+  /** Ends the request; left out: the signal of the client. */
   readonly signal?: AbortSignal;
 }
 
@@ -55,7 +56,12 @@ export function isLoopback(url: URL): boolean {
   return host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
-export function createClient(access: Access, clock: Clock): Client {
+/** @param interrupted ends requests; left out: never */
+export function createClient(
+  access: Access,
+  clock: Clock,
+  interrupted: AbortSignal = new AbortController().signal,
+): Client {
   const agent = new Agent({ connect: connectorFor(access.fingerprint) });
 
   async function send(asked: ApiRequest, options: SendOptions): Promise<Dispatcher.ResponseData> {
@@ -75,7 +81,8 @@ export function createClient(access: Access, clock: Clock): Client {
           ...options.headers,
         },
         body: options.file ?? (body === undefined ? null : JSON.stringify(body)),
-        signal: options.signal ?? null,
+        signal: options.signal ?? interrupted,
+        // `call` limits the whole answer. A stream of events may be silent for long.
         headersTimeout: 0,
         bodyTimeout: 0,
       });
@@ -93,7 +100,7 @@ export function createClient(access: Access, clock: Clock): Client {
     const limit = new AbortController();
     const limitMs = SLOW.includes(asked.operation.id) ? SLOW_ANSWER_LIMIT_MS : ANSWER_LIMIT_MS;
     const timer = clock.setTimeout(() => limit.abort(), limitMs);
-    const signal = options.signal ? AbortSignal.any([options.signal, limit.signal]) : limit.signal;
+    const signal = AbortSignal.any([options.signal ?? interrupted, limit.signal]);
     try {
       return await run({ ...options, signal });
     } catch (error) {

@@ -199,6 +199,14 @@ export const COMMANDS: readonly CommandRow[] = [
   },
 ];
 
+/** The operation that `footlight certify` starts with. */
+export const CERTIFY: CommandRow = {
+  noun: 'certify',
+  verb: '',
+  id: 'certification.startRun',
+  named: 'host',
+};
+
 /** Commands of the machine that runs the control plane. They need its files, so they are separate programs. */
 export const LOCAL_COMMANDS: Readonly<Record<string, string>> = {
   install: 'Install the service, or change its variables',

@@ -36,6 +36,7 @@ const isDownload = ({ contentType }: Operation) => contentType !== undefined && 
 /**
  * Adds arguments, flags, help and action of an operation to a command.
  * @param row null: a command of `footlight api`, whose path parameters are flags too
+ * @param handle what happens with the request; left out: it is sent, and its answer is shown
  */
 export function addOperation(
   command: Command,
@@ -43,6 +44,7 @@ export function addOperation(
   row: CommandRow | null,
   terminal: Terminal,
   withClient: WithClient,
+  handle?: (client: Client, request: ApiRequest, isJson: boolean) => Promise<ExitCode>,
 ): void {
   const isList = row !== null && isPaged(operation);
   const flags = flagsOf(operation).filter(({ field, place }) => {
@@ -92,7 +94,8 @@ export function addOperation(
           row,
           given,
         );
-      return runOnce(terminal, client, requestOf(operation, values, fixed), row, given);
+      const request = requestOf(operation, values, fixed);
+      return handle?.(client, request, given.json === true) ?? runOnce(terminal, client, request, row, given);
     });
   });
 }

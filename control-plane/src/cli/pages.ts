@@ -49,12 +49,12 @@ export async function listAll(
   return { rows: rows.slice(0, limit), isCut: cursor !== null || rows.length > limit };
 }
 
-/** Rows of a list with ids, without flags of its operation. */
-export const listOf = async (client: Client, id: OperationId, query: Record<string, string> = {}) => {
+/** All rows of a list. @param query filters by the contract's names */
+export function listOf(client: Client, id: OperationId, query: Record<string, string> = {}): Promise<List> {
   const operation: Operation = operations[id];
   const flags = flagsOf(operation).filter(({ field }) => query[field] !== undefined);
   return listAll(client, operation, new Map(flags.map((flag) => [flag, query[flag.field]])), MAX_ROWS);
-};
+}
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 

@@ -1,10 +1,14 @@
 /** The command line: all commands, and what happens to errors. */
 import { errorText } from '@footlight/platform';
 import { type Operation, operations } from '@footlight/protocol/rest';
-import { Command, CommanderError } from 'commander';
-import { COMMANDS, LOCAL_COMMANDS, NOUNS } from './commands.ts';
+import { Argument, Command, CommanderError } from 'commander';
+import { writeBundle } from './bundle.ts';
+import { certify } from './certify.ts';
+import { CERTIFY, COMMANDS, LOCAL_COMMANDS, NOUNS } from './commands.ts';
+import { bashCompletion } from './completion.ts';
 import { CliFailure, EXIT, type ExitCode } from './failure.ts';
 import { addOperation, type WithClient } from './operation-command.ts';
+import { showDoctor, showStatus } from './overview.ts';
 import { type LoginOptions, login, logout, openClient } from './sign-in.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -63,6 +67,7 @@ export function createProgram(terminal: Terminal, outcome: { exitCode: ExitCode 
     }
   };
   addSignIn(program, terminal);
+  addOverview(program, terminal, withClient);
   for (const [noun, description] of Object.entries(NOUNS)) {
     const parent = program.command(noun).description(description);
     for (const row of COMMANDS.filter((each) => each.noun === noun))
@@ -74,8 +79,52 @@ export function createProgram(terminal: Terminal, outcome: { exitCode: ExitCode 
     .addHelpText('after', '\nThe flags come from the contract: footlight api OPERATION --help');
   for (const operation of Object.values<Operation>(operations))
     addOperation(api.command(operation.id), operation, null, terminal, withClient);
+  program
+    .command('completion')
+    .description('Print the completion for a shell: source <(footlight completion bash)')
+    .addArgument(new Argument('<shell>').choices(['bash']))
+    .action(() => terminal.out(bashCompletion(program, Object.keys(LOCAL_COMMANDS))));
   return program;
 }
+
+/** Commands that combine several operations. */
+function addOverview(program: Command, terminal: Terminal, withClient: WithClient): void {
+  const json = ['--json', 'Print the answer as JSON.'] as const;
+  program
+    .command('status')
+    .description('Show the state of the instance on one screen')
+    .option(...json)
+    .action(({ json }: { json?: true }) =>
+      withClient((client) => showStatus(terminal, client, json === true)),
+    );
+  program
+    .command('doctor')
+    .description('Check why something does not work; exit code 1 if something is wrong')
+    .option(...json)
+    .action(({ json }: { json?: true }) =>
+      withClient((client) => showDoctor(terminal, client, json === true)),
+    );
+  program
+    .command('bundle')
+    .description('Write an archive for support, without secrets')
+    .option('--output <file>', 'New file; left out: footlight-support-TIME.tar.gz.')
+    .action(({ output }: { output?: string }) =>
+      withClient((client) => writeBundle(terminal, client, output ?? bundleName(terminal.clock.nowMs()))),
+    );
+  const certification = program.command('certify');
+  addOperation(
+    certification,
+    operations[CERTIFY.id],
+    CERTIFY,
+    terminal,
+    withClient,
+    (client, request, isJson) => certify(terminal, client, request, isJson),
+  );
+  certification.description('Measure what the encoders of a host sustain, with progress');
+}
+
+const bundleName = (nowMs: number): string =>
+  `footlight-support-${new Date(nowMs).toISOString().slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-')}.tar.gz`;
 
 function localHelp(): string {
   const width = Math.max(...Object.keys(LOCAL_COMMANDS).map((name) => name.length));

@@ -111,6 +111,7 @@ export const openClient = (terminal: Terminal): Client =>
   createClient(
     accessOf(terminal.environment, credentialsFile(terminal.environment, terminal.home)),
     terminal.clock,
+    terminal.interrupted,
   );
 
 /**
