@@ -29,7 +29,10 @@ const WAITS_OF_DATABASE = 'waits of the database';
  * line must match at least one file.
  */
 const EXEMPT_FROM_CLOCK: readonly (readonly [files: RegExp, reason: string])[] = [
-  [/^control-plane\/src\/(app|main|upgrade-main|cli\/terminal)\.ts$/, 'programs hand the system clock to the rest'],
+  [
+    /^control-plane\/src\/(app|main|upgrade-main|cli\/terminal)\.ts$/,
+    'programs hand the system clock to the rest',
+  ],
   [
     /^node-agent\/src\/(cli|doctor|diagnostics-app\/main|discovery\/scan-main)\.ts$/,
     'programs hand the system clock to the rest',

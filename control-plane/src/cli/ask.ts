@@ -1,7 +1,7 @@
 /** Calls operations by their ids, for commands that combine several of them. */
 import { type Operation, type OperationId, operations, type Success } from '@footlight/protocol/rest';
-import type { Answer, Client } from './client.ts';
-import { type Flag, flagsOf } from './flags.ts';
+import type { ApiAnswer, Client } from './client.ts';
+import { flagsOf, type OperationFlag } from './flags.ts';
 import { requestOf } from './request.ts';
 
 export interface Input {
@@ -11,10 +11,10 @@ export interface Input {
 }
 
 /** @returns the whole answer, with its headers @throws CliFailure as Client.call */
-export function answerTo(client: Client, id: OperationId, input: Input = {}): Promise<Answer> {
+export function answerTo(client: Client, id: OperationId, input: Input = {}): Promise<ApiAnswer> {
   const operation: Operation = operations[id];
   const places = { path: input.params ?? {}, query: input.query ?? {}, body: {} };
-  const values = flagsOf(operation).flatMap((flag): [Flag, unknown][] => {
+  const values = flagsOf(operation).flatMap((flag): [OperationFlag, unknown][] => {
     const value = (places[flag.place] as Record<string, unknown>)[flag.field];
     return value === undefined ? [] : [[flag, value]];
   });

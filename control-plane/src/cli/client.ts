@@ -16,7 +16,7 @@ export interface Access {
   readonly token: string | null;
 }
 
-export interface Answer {
+export interface ApiAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** Parsed JSON, or the text of another type; undefined: the answer is empty. */
@@ -34,7 +34,7 @@ export interface SendOptions {
 export interface Client {
   readonly access: Access;
   /** @throws CliFailure for each refusal, redirect, unreadable answer and unreachable server */
-  call(asked: ApiRequest, options?: SendOptions): Promise<Answer>;
+  call(asked: ApiRequest, options?: SendOptions): Promise<ApiAnswer>;
   /** The body in parts as they arrive, without limits of time and length. The caller reads or destroys it. */
   stream(asked: ApiRequest, options?: SendOptions): Promise<AsyncIterable<Uint8Array>>;
   close(): Promise<void>;
@@ -184,7 +184,7 @@ function answerOf(
   { statusCode: status, headers }: Dispatcher.ResponseData,
   text: string,
   url: string,
-): Answer {
+): ApiAnswer {
   const flat = Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join() : `${value}`]),
   );

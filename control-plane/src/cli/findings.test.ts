@@ -5,7 +5,8 @@ import { type AdminSession, judgeOverview, type Overview } from './findings.ts';
 
 const NOW_MS = Date.parse('2026-11-20T12:00:00.000Z');
 const at = (ageMs: number) => new Date(NOW_MS - ageMs).toISOString();
-const example = <Id extends OperationId>(id: Id) => (operations[id] as Operation).example?.response as Success<Id>;
+const example = <Id extends OperationId>(id: Id) =>
+  (operations[id] as Operation).example?.response as Success<Id>;
 
 const host = example('hosts.list').items[0]!;
 const job = example('admin.jobs.list').items[0]!;

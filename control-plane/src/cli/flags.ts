@@ -6,7 +6,7 @@ import { z } from 'zod';
 type FlagKind = 'boolean' | 'text' | 'number' | 'list' | 'json' | 'secret';
 
 /** One member of an operation's path, query or body. */
-export interface Flag {
+export interface OperationFlag {
   /** As the contract spells it. */
   readonly field: string;
   /** Long form without dashes, such as `host-id`. A secret ends with `-file`. */
@@ -46,17 +46,17 @@ const isSecret = (operation: Operation, field: string): boolean =>
 export const hasSecretBody = (operation: Operation): boolean =>
   flagsOf(operation).some(({ place, kind }) => place === 'body' && kind === 'secret');
 
-const known = new WeakMap<Operation, Flag[]>();
+const known = new WeakMap<Operation, OperationFlag[]>();
 
 /** All flags: path parameters in the order of the path, then the query, then the body. */
-export function flagsOf(operation: Operation): Flag[] {
+export function flagsOf(operation: Operation): OperationFlag[] {
   // Cached, because the conversion of all schemas takes a third of a start.
   const flags = known.get(operation) ?? deriveFlags(operation);
   known.set(operation, flags);
   return flags;
 }
 
-function deriveFlags(operation: Operation): Flag[] {
+function deriveFlags(operation: Operation): OperationFlag[] {
   const order = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '');
   const ofPath = flagsFrom(operation, 'path', operation.params);
   const flags = [
@@ -72,7 +72,11 @@ function deriveFlags(operation: Operation): Flag[] {
   );
 }
 
-function flagsFrom(operation: Operation, place: Flag['place'], schema: z.ZodType | undefined): Flag[] {
+function flagsFrom(
+  operation: Operation,
+  place: OperationFlag['place'],
+  schema: z.ZodType | undefined,
+): OperationFlag[] {
   if (schema === undefined) return [];
   const root = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
   return Object.entries(root.properties ?? {}).map(([field, declared]) => {
@@ -106,7 +110,7 @@ function plainSchema(schema: JsonSchema, root: JsonSchema): JsonSchema {
 
 const isNumber = ({ type }: JsonSchema): boolean => type === 'integer' || type === 'number';
 
-function kindOf(schema: JsonSchema, place: Flag['place']): FlagKind {
+function kindOf(schema: JsonSchema, place: OperationFlag['place']): FlagKind {
   // The values of a path and a query are texts.
   if (place !== 'body') return 'text';
   if (schema.type === 'boolean') return 'boolean';
@@ -119,7 +123,7 @@ function kindOf(schema: JsonSchema, place: Flag['place']): FlagKind {
 }
 
 /** Converts the text of a flag. @throws SyntaxError with what the flag takes */
-export function parseValue(flag: Flag, text: string): unknown {
+export function parseValue(flag: OperationFlag, text: string): unknown {
   if (flag.kind === 'number') return numberOf(text);
   if (flag.kind === 'list') return flag.entries === 'number' ? numberOf(text) : text;
   if (flag.kind === 'json') return JSON.parse(text) as unknown;

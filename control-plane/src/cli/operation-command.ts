@@ -8,7 +8,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Client, SendOptions } from './client.ts';
 import type { CommandRow } from './commands.ts';
 import { EXIT, type ExitCode, wrongUsage } from './failure.ts';
-import { type Flag, flagsOf, hasSecretBody, parseValue } from './flags.ts';
+import { flagsOf, hasSecretBody, type OperationFlag, parseValue } from './flags.ts';
 import { idOf, isPaged, listAll, MAX_ROWS } from './pages.ts';
 import { type ApiRequest, requestOf } from './request.ts';
 import { answerLines, rowLines, rowsIn, simpleFieldsOf } from './show.ts';
@@ -52,9 +52,9 @@ export function addOperation(
     if (isList && (field === 'cursor' || field === 'limit')) return false;
     return row.sets?.[field] === undefined && (row.only?.includes(field) ?? true);
   });
-  const isArgument = (flag: Flag) => row !== null && flag.place === 'path';
+  const isArgument = (flag: OperationFlag) => row !== null && flag.place === 'path';
   command.description(operation.summary).addHelpText('after', helpAfter(operation));
-  const options = new Map<Flag, Option>();
+  const options = new Map<OperationFlag, Option>();
   for (const flag of flags) {
     if (isArgument(flag)) {
       const isNamed = row?.named !== undefined && flag === flags[0];
@@ -71,7 +71,7 @@ export function addOperation(
     const given = command.opts<Given>();
     const texts = all.slice(0, command.registeredArguments.length) as string[];
     await withClient(async (client) => {
-      const values = new Map<Flag, unknown>();
+      const values = new Map<OperationFlag, unknown>();
       for (const [index, flag] of flags.filter(isArgument).entries()) {
         const text = texts[index] ?? '';
         const isNamed = row?.named !== undefined && index === 0;
@@ -100,7 +100,7 @@ export function addOperation(
   });
 }
 
-function optionOf(flag: Flag): Option {
+function optionOf(flag: OperationFlag): Option {
   const takes = { text: 'text', list: 'text', number: 'number', json: 'json', secret: 'file', boolean: '' }[
     flag.kind
   ];
@@ -180,7 +180,7 @@ function helpAfter(operation: Operation): string {
 }
 
 /** The value of a flag. Files are read here. */
-async function flagValue(terminal: Terminal, flag: Flag, given: unknown): Promise<unknown> {
+async function flagValue(terminal: Terminal, flag: OperationFlag, given: unknown): Promise<unknown> {
   if (flag.kind === 'secret') return readSecret(terminal, String(given));
   if (flag.kind !== 'json') return given;
   return jsonOf(await textOf(terminal, String(given)), `--${flag.name}`);

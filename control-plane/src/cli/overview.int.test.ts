@@ -124,9 +124,8 @@ describeSqlite('the state of the whole instance', ({ fresh }) => {
     nowMs: () => world.clock.nowMs(),
     monotonicMs: () => world.clock.monotonicMs(),
     setInterval: () => ({ cancel() {} }),
-    setTimeout(run, delayMs) {
-      if (delayMs > 25 * SECOND_MS) return { cancel() {} };
-      void passed(delayMs).then(run);
+    setTimeout: (run: () => void, delayMs: number) => {
+      if (delayMs <= 25 * SECOND_MS) void passed(delayMs).then(run);
       return { cancel() {} };
     },
   });

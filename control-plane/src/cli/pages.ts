@@ -3,8 +3,8 @@ import { type Operation, type OperationId, operations } from '@footlight/protoco
 import type { Client } from './client.ts';
 import { NAMED } from './commands.ts';
 import { CliFailure, EXIT } from './failure.ts';
-import { type Flag, flagsOf } from './flags.ts';
-import { requestOf, type Values } from './request.ts';
+import { flagsOf, type OperationFlag } from './flags.ts';
+import { type FlagValues, requestOf } from './request.ts';
 
 /** Most rows that one command reads. A longer list should be filtered. */
 export const MAX_ROWS = 100_000;
@@ -24,7 +24,7 @@ export interface List {
 export async function listAll(
   client: Client,
   operation: Operation,
-  values: Values,
+  values: FlagValues,
   limit: number,
 ): Promise<List> {
   const flags = flagsOf(operation);
@@ -34,7 +34,7 @@ export async function listAll(
   const seen = new Set<string>();
   let cursor: string | null = null;
   do {
-    const page: Map<Flag, unknown> = new Map(values);
+    const page: Map<OperationFlag, unknown> = new Map(values);
     if (cursorFlag !== undefined && cursor !== null) page.set(cursorFlag, cursor);
     if (limitFlag !== undefined) page.set(limitFlag, Math.min(PAGE_ROWS, limit - rows.length));
     const { body } = await client.call(requestOf(operation, page));

@@ -2,7 +2,7 @@ import { type Operation, type OperationId, operations } from '@footlight/protoco
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { COMMANDS, LOCAL_COMMANDS, NOUNS } from './commands.ts';
-import { type Flag, flagsOf, hasSecretBody, parseValue } from './flags.ts';
+import { flagsOf, hasSecretBody, type OperationFlag, parseValue } from './flags.ts';
 import { createProgram } from './program.ts';
 import { requestOf } from './request.ts';
 import type { Terminal } from './terminal.ts';
@@ -10,7 +10,7 @@ import type { Terminal } from './terminal.ts';
 const all = Object.entries(operations) as [OperationId, Operation][];
 
 /** The values of flags whose texts are those of an example. */
-function valuesOf(operation: Operation, flags: readonly Flag[]): Map<Flag, unknown> {
+function valuesOf(operation: Operation, flags: readonly OperationFlag[]): Map<OperationFlag, unknown> {
   const { params = {}, query = {}, body } = operation.example ?? {};
   const places = { path: params, query, body: (body ?? {}) as Record<string, unknown> };
   return new Map(
@@ -24,7 +24,7 @@ function valuesOf(operation: Operation, flags: readonly Flag[]): Map<Flag, unkno
 }
 
 /** The value that the flag's text becomes. */
-function typed(flag: Flag, value: unknown): unknown {
+function typed(flag: OperationFlag, value: unknown): unknown {
   const textOf = (each: unknown) => (typeof each === 'string' ? each : JSON.stringify(each));
   if (flag.kind === 'boolean') return value;
   if (flag.kind === 'list') return (value as unknown[]).map((each) => parseValue(flag, textOf(each)));
@@ -92,7 +92,7 @@ describe('flags of operations', () => {
   test('a text cannot change the path', () => {
     const flags = flagsOf(operations['hosts.drain']);
     const pathOf = (id: string) =>
-      requestOf(operations['hosts.drain'], new Map([[flags[0] as Flag, id]])).path;
+      requestOf(operations['hosts.drain'], new Map([[flags[0] as OperationFlag, id]])).path;
     expect(pathOf('../users?x=1#y')).toBe('/v1/hosts/..%2Fusers%3Fx%3D1%23y/drain');
     for (const text of ['', '.', '..']) expect(() => pathOf(text)).toThrow('no id or name');
   });

@@ -1,10 +1,10 @@
 /** The HTTP request of an operation. Pure. */
 import type { Operation } from '@footlight/protocol/rest';
 import { wrongUsage } from './failure.ts';
-import type { Flag } from './flags.ts';
+import type { OperationFlag } from './flags.ts';
 
 /** Values of flags by the contract's names. */
-export type Values = ReadonlyMap<Flag, unknown>;
+export type FlagValues = ReadonlyMap<OperationFlag, unknown>;
 
 export interface ApiRequest {
   readonly operation: Operation;
@@ -18,8 +18,8 @@ export interface ApiRequest {
  * @param whole a complete body that the caller wrote; flags replace its members. undefined: there is none
  * @throws CliFailure for a path parameter that cannot be part of a path
  */
-export function requestOf(operation: Operation, values: Values, whole: unknown = undefined): ApiRequest {
-  const of = (place: Flag['place']) =>
+export function requestOf(operation: Operation, values: FlagValues, whole: unknown = undefined): ApiRequest {
+  const of = (place: OperationFlag['place']) =>
     [...values].flatMap(([flag, value]) => (flag.place === place ? [[flag.field, value] as const] : []));
   const params = new Map(of('path').map(([name, value]) => [name, String(value)]));
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => segmentOf(params.get(name) ?? ''));
