@@ -136,7 +136,12 @@ export const guestOperations = {
       'The guest is disconnected at once. If the host is not connected at the moment, it disconnects the guest as soon as it is.',
     params: guestParams,
     responses: { 204: null },
-    refusals: { forbidden: NOT_YOURS, not_found: `${GONE} Or the session has no such guest.` },
+    refusals: {
+      forbidden: NOT_YOURS,
+      not_found: `${GONE} Or the session has no such guest.`,
+      agent_not_connected:
+        'The link is ended, but the connected host did not confirm that it disconnected the guest. It is told again every five seconds, and by a repeated request.',
+    },
     example: { params: { id: exampleIds.session, guest_id: exampleIds.guest } },
   }),
   'guests.join': operation({

@@ -76,6 +76,32 @@ export async function endGuest(db: Executor, guestId: string, nowMs: number): Pr
   return row !== undefined;
 }
 
+/** Stores that the host of these ended guests does not have them any more. */
+export async function markEndsAcked(db: Executor, guestIds: readonly string[], nowMs: number): Promise<void> {
+  if (guestIds.length === 0) return;
+  await db.updateTable('session_guests').set({ end_acked_at: nowMs }).where('id', 'in', guestIds).execute();
+}
+
+/** Sessions on connected hosts that may still have an ended guest; the session of the newest removal first. */
+export async function sessionsWithEndsToSend(
+  db: Executor,
+  limit: number,
+): Promise<{ id: string; host_id: string }[]> {
+  return db
+    .selectFrom('session_guests')
+    .innerJoin('sessions', 'sessions.id', 'session_guests.session_id')
+    .innerJoin('hosts', 'hosts.id', 'sessions.host_id')
+    .select(['sessions.id', 'hosts.id as host_id'])
+    .where('session_guests.ended_at', 'is not', null)
+    .where('session_guests.end_acked_at', 'is', null)
+    .where('sessions.state', 'in', nonterminalStates)
+    .where('hosts.status', '=', 'online')
+    .groupBy(['sessions.id', 'hosts.id'])
+    .orderBy((eb) => eb.fn.max('session_guests.ended_at'), 'desc')
+    .limit(limit)
+    .execute();
+}
+
 /** Stores the name of a guest whose link is valid. @returns undefined: no link of a live session has this secret */
 export async function nameGuest(
   db: Executor,
@@ -105,30 +131,35 @@ export async function nameGuest(
 
 /**
  * The list of guests for the host of a session.
- * @returns version grows with each new link and each end of a link; null: the session has never had a link
+ * @returns version grows with each new link and each end of a link; endsToAck: ids of ended guests that no acknowledged
+ *   list has left out yet; null: the session has never had a link
  */
 export async function loadGuestList(
   db: Executor,
   sessionId: string,
   nowMs: number,
-): Promise<Pick<SessionGuests, 'version' | 'guests'> | null> {
+): Promise<{ list: Pick<SessionGuests, 'version' | 'guests'>; endsToAck: string[] } | null> {
   // One statement, so that the version belongs to the guests.
   const rows = await db
     .selectFrom('session_guests')
-    .select(['id', 'role', 'pad_index', 'expires_at', 'ended_at'])
+    .select(['id', 'role', 'pad_index', 'expires_at', 'ended_at', 'end_acked_at'])
     .where('session_id', '=', sessionId)
     .orderBy('id')
     .execute();
   if (rows.length === 0) return null;
   const valid = rows.filter(({ ended_at, expires_at }) => ended_at === null && expires_at > nowMs);
+  const ended = rows.filter(({ ended_at }) => ended_at !== null);
   return {
-    version: rows.length + rows.filter(({ ended_at }) => ended_at !== null).length,
-    guests: valid.map(({ id, role, pad_index, expires_at }) => ({
-      id,
-      role,
-      pad_index,
-      ends_in_ms: expires_at - nowMs,
-    })),
+    list: {
+      version: rows.length + ended.length,
+      guests: valid.map(({ id, role, pad_index, expires_at }) => ({
+        id,
+        role,
+        pad_index,
+        ends_in_ms: expires_at - nowMs,
+      })),
+    },
+    endsToAck: ended.filter(({ end_acked_at }) => end_acked_at === null).map(({ id }) => id),
   };
 }
 

@@ -139,6 +139,25 @@ describeDatabases('guests of a session', (databases) => {
       expect((await remove(guest.id)).status).toBe(204);
     });
 
+    test('whose host did not confirm: the owner learns it, and the host is told again until it confirms', async () => {
+      const { guest } = (await share('full')).body;
+      const { answer } = agent.behaviour;
+      agent.behaviour.answer = () => ({ code: 'busy', error: 'not now' });
+      for (const _ of ['first', 'repeated']) {
+        const refused = await remove(guest.id);
+        expect([refused.status, refused.body.error.code]).toEqual([503, 'agent_not_connected']);
+      }
+      expect(await world.activity('session.guest_removed')).toHaveLength(1);
+      agent.behaviour.answer = answer;
+      const before = lists().length;
+      await world.plane.platform.leader.runNow('sessions.guests');
+      expect(lists()).toHaveLength(before + 1);
+      expect(lists().at(-1)?.guests).toEqual([]);
+      await world.plane.platform.leader.runNow('sessions.guests');
+      expect(lists()).toHaveLength(before + 1);
+      expect((await remove(guest.id)).status).toBe(204);
+    });
+
     test('is removed from a host that was not connected as soon as it is', async () => {
       const { guest } = (await share()).body;
       const { guest: stays } = (await share()).body;

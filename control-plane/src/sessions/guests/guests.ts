@@ -1,8 +1,8 @@
-import { MINUTE_MS } from '@footlight/platform';
-import { cutUtf8, stripControls } from '@footlight/protocol';
+import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
+import { cutUtf8, isTerminal, stripControls } from '@footlight/protocol';
 import { MAX_GUEST_NAME_BYTES, MAX_GUESTS } from '@footlight/protocol/guests';
 import type { Body, SessionGuest, Success } from '@footlight/protocol/rest';
-import type { Agents, CommandResult } from '../../fleet/index.ts';
+import type { Agents } from '../../fleet/index.ts';
 import { instant } from '../../platform/database/index.ts';
 import { sha256Hex } from '../../platform/digest.ts';
 import { ApiError, invalid } from '../../platform/errors.ts';
@@ -25,10 +25,16 @@ import {
   loadGuestList,
   loadGuests,
   lockSessionOfGuests,
+  markEndsAcked,
   nameGuest,
+  sessionsWithEndsToSend,
   sessionsWithGuests,
 } from './guest-store.ts';
 
+/** Interval in which a list that its host did not acknowledge is sent again. Chosen, not measured. */
+const RESEND_MS = 5 * SECOND_MS;
+/** Lists sent again at the same time; the others wait for the next interval. */
+const MAX_RESENT = 50;
 /** Length of a link's secret, the same as of a signaling token: it cannot be guessed. */
 const SECRET_BYTES = 32;
 const SECRET = /^[0-9a-f]{64}$/;
@@ -42,8 +48,9 @@ export interface JoinedGuest {
  * The links of sessions and the guests who use them. Every method with a parameter `caller` checks that this account
  * owns the session.
  *
- * Each change is stored first and then sent to the host, as the whole list with a version. So a host that was not
- * connected, or that got two lists in the wrong order, has the newest list in the end.
+ * Each change is stored first and then sent to the host, as the whole list with a version. A host that was not connected
+ * gets the list when it connects again. If a connected host does not acknowledge the end of a guest, the leader sends
+ * the list again until the host does.
  */
 export interface Guests {
   list(caller: Caller, sessionId: string): Promise<Success<'guests.list'>>;
@@ -53,7 +60,7 @@ export interface Guests {
     sessionId: string,
     request: Body<'guests.create'>,
   ): Promise<{ guest: SessionGuest; secret: string }>;
-  /** @throws ApiError 403, 404 */
+  /** @throws ApiError 403, 404; 503: the guest is removed, but the connected host has not acknowledged it yet */
   remove(caller: Caller, sessionId: string, guestId: string): Promise<void>;
   /** @throws ApiError 400, 404, 409 */
   join(request: Body<'guests.join'>): Promise<JoinedGuest>;
@@ -62,7 +69,7 @@ export interface Guests {
 }
 
 export function createGuests(
-  { activity, bus, clock, database, logger, random }: Platform,
+  { activity, bus, clock, database, leader, logger, random }: Platform,
   deps: { agents: Agents; settings: Pick<Settings, 'current'>; tokens: SignalingTokens },
 ): Guests {
   const { agents, settings, tokens } = deps;
@@ -79,22 +86,53 @@ export function createGuests(
     return row;
   }
 
-  /** Sends the list of a session to its host. */
-  async function sendList(hostId: string, sessionId: string): Promise<CommandResult | null> {
-    const list = await loadGuestList(database.db, sessionId, clock.nowMs());
-    if (list === null) return null;
-    const result = await agents.command(hostId, { type: 'session_guests', session_id: sessionId, ...list });
-    if (result.kind !== 'ok')
-      logger.info({ session_id: sessionId, host_id: hostId, result }, 'session.guests_not_sent');
-    return result;
+  /**
+   * Sends the list of a session to its host.
+   * @returns acked: the host has applied the list; absent: the host does not have the session, or is not connected and gets
+   *   the list when it connects; unknown: a connected host may still have an older list
+   */
+  async function sendList(hostId: string, sessionId: string): Promise<'acked' | 'absent' | 'unknown'> {
+    const loaded = await loadGuestList(database.db, sessionId, clock.nowMs());
+    if (loaded === null) return 'acked';
+    const command = { type: 'session_guests', session_id: sessionId, ...loaded.list } as const;
+    const result = await agents.command(hostId, command);
+    const hasNoSession = result.kind === 'refused' && result.code === 'no_such_session';
+    if (result.kind === 'ok' || hasNoSession)
+      await markEndsAcked(database.db, loaded.endsToAck, clock.nowMs());
+    if (result.kind === 'ok') return 'acked';
+    logger.info({ session_id: sessionId, host_id: hostId, result }, 'session.guests_not_sent');
+    return hasNoSession || (result.kind === 'not_connected' && !result.sent) ? 'absent' : 'unknown';
   }
 
-  async function end({ id, session_id }: Pick<GuestRow, 'id' | 'session_id'>): Promise<boolean> {
+  /** Like sendList, but never rejects. */
+  async function resendList(hostId: string, sessionId: string): Promise<void> {
+    try {
+      await sendList(hostId, sessionId);
+    } catch (error) {
+      logger.error({ session_id: sessionId, host_id: hostId, err: error }, 'session.guests_failed');
+    }
+  }
+
+  leader.register({
+    id: 'sessions.guests',
+    everyMs: RESEND_MS,
+    async run() {
+      const waiting = await sessionsWithEndsToSend(database.db, MAX_RESENT);
+      await Promise.all(waiting.map(({ id, host_id }) => resendList(host_id, id)));
+    },
+  });
+
+  /** @returns ended: false, the guest had already ended; isReached: no connected host has the guest any more */
+  async function end({ id, session_id }: Pick<GuestRow, 'id' | 'session_id'>) {
     const ended = await endGuest(database.db, id, clock.nowMs());
     if (ended) bus.publish(sessionSubjects.guestEnded, id, {});
     const session = await loadSession(database.db, session_id);
-    if (session !== undefined && session.host_id !== null) await sendList(session.host_id, session_id);
-    return ended;
+    const isReached =
+      session === undefined ||
+      session.host_id === null ||
+      isTerminal(session.state) ||
+      (await sendList(session.host_id, session_id)) !== 'unknown';
+    return { ended, isReached };
   }
 
   return {
@@ -131,6 +169,7 @@ export function createGuests(
         created_at: nowMs,
         expires_at: nowMs + minutes * MINUTE_MS,
         ended_at: null,
+        end_acked_at: null,
         secret_hash: sha256Hex(secret),
       };
       const row = await database.transaction(async (tx) => {
@@ -145,8 +184,7 @@ export function createGuests(
         await insertGuest(tx, { ...fields, ...place });
         return { ...fields, ...place };
       });
-      const sent = await sendList(session.host_id, sessionId);
-      if (sent?.kind !== 'ok') {
+      if ((await sendList(session.host_id, sessionId)) !== 'acked') {
         // A link that the host does not know would not work.
         await end(row);
         throw new ApiError('agent_not_connected');
@@ -159,8 +197,13 @@ export function createGuests(
       await ownSession(caller, sessionId);
       const guest = await findGuest(database.db, sessionId, guestId);
       if (guest === undefined) throw new ApiError('not_found', { message: 'The session has no such guest.' });
-      if (await end(guest))
+      const { ended, isReached } = await end(guest);
+      if (ended)
         await activity.record(caller.userId, 'session.guest_removed', sessionId, { guest_id: guestId });
+      if (!isReached)
+        throw new ApiError('agent_not_connected', {
+          message: 'The link is ended, but the host did not confirm that the guest is disconnected.',
+        });
     },
 
     async join({ secret, name }) {
@@ -182,7 +225,7 @@ export function createGuests(
     async resend(hostId, sessionIds) {
       if (sessionIds.length === 0) return;
       try {
-        for (const id of await sessionsWithGuests(database.db, sessionIds)) await sendList(hostId, id);
+        for (const id of await sessionsWithGuests(database.db, sessionIds)) await resendList(hostId, id);
       } catch (error) {
         logger.error({ host_id: hostId, err: error }, 'session.guests_failed');
       }

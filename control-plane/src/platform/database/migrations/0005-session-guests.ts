@@ -17,11 +17,19 @@ export const sessionGuests: SchemaStep = {
       .addColumn('created_at', 'bigint', (c) => c.notNull())
       .addColumn('expires_at', 'bigint', (c) => c.notNull())
       .addColumn('ended_at', 'bigint')
+      .addColumn('end_acked_at', 'bigint')
       .execute();
     await db.schema
       .createIndex('session_guests_session')
       .on('session_guests')
-      .columns(['session_id', 'slot'])
+      .column('session_id')
+      .execute();
+    await db.schema
+      .createIndex('session_guests_not_acked')
+      .on('session_guests')
+      .column('ended_at')
+      .where(sql.ref('end_acked_at'), 'is', null)
+      .where(sql.ref('ended_at'), 'is not', null)
       .execute();
     await db.schema
       .createIndex('session_guests_slot')

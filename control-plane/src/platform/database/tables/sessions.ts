@@ -118,6 +118,8 @@ export interface SessionGuestsTable {
   expires_at: number;
   /** Time at which the owner removed the guest, or at which the expired link was found; null: not yet. */
   ended_at: number | null;
+  /** Time at which the host acknowledged a list without this ended guest; null: not yet, so the list is sent again. */
+  end_acked_at: number | null;
 }
 
 /**
