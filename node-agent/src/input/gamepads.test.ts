@@ -5,9 +5,11 @@ import { FakeDeviceFile } from './testing/fake-device-file.ts';
 import { EV, encodeEvents, FF, UI, UINPUT_REQUEST } from './uinput-layout.ts';
 import { NEUTRAL_PAD } from './virtual-pad.ts';
 
-const OWNER = { padIndex: null };
+const OWNER = { role: 'owner', padIndex: null } as const;
 /** A guest with the second gamepad. */
-const GUEST = { padIndex: 1 };
+const GUEST = { role: 'gamepad', padIndex: 1 } as const;
+/** A guest with full control. */
+const FULL = { role: 'full', padIndex: null } as const;
 const SESSION = '11111111-1111-4111-8111-111111111111';
 
 let files: FakeDeviceFile[];
@@ -129,11 +131,10 @@ describe('gamepads of a session', () => {
 
 describe('gamepads of several persons', () => {
   test('a pad belongs to the person who announced it first', () => {
-    const other = { padIndex: null };
     pads.on(0, OWNER);
-    pads.on(0, other);
-    pads.apply(0, { ...NEUTRAL_PAD, buttons: 1 }, other);
-    pads.off(0, other);
+    pads.on(0, FULL);
+    pads.apply(0, { ...NEUTRAL_PAD, buttons: 1 }, FULL);
+    pads.off(0, FULL);
     expect(connected()).toEqual([true, false]);
     expect(files[0]?.reports).toEqual([]);
   });
@@ -146,6 +147,47 @@ describe('gamepads of several persons', () => {
     pads.apply(1, { ...NEUTRAL_PAD, buttons: 1 }, GUEST);
     expect(files[1]?.reports).toHaveLength(1);
     expect(created).toEqual(['input2']);
+  });
+
+  test.each([
+    ['is unplugged', () => pads.off(1, GUEST)],
+    [
+      'was away for 5 s',
+      () => {
+        pads.takeOver(new Set(), GUEST);
+        clock.advance(RECLAIM_MS);
+        pads.tick();
+      },
+    ],
+  ])('the owner’s pad works again when the guest who took it %s, with nothing pressed', (_, leave) => {
+    pads.on(1, FULL);
+    pads.on(1, OWNER);
+    pads.on(1, GUEST);
+    pads.apply(1, { ...NEUTRAL_PAD, buttons: 1 }, GUEST);
+    leave();
+    expect(files[1]?.reports).toHaveLength(2);
+    pads.apply(1, { ...NEUTRAL_PAD, buttons: 1 }, OWNER);
+    expect(files[1]?.reports).toHaveLength(3);
+    expect(created).toEqual(['input2']);
+  });
+
+  test('while the owner reconnects, a guest with full control does not get the owner’s pad', () => {
+    pads.on(0, OWNER);
+    pads.takeOver(new Set(), OWNER);
+    pads.on(0, FULL);
+    pads.apply(0, { ...NEUTRAL_PAD, buttons: 1 }, FULL);
+    expect(files[0]?.reports).toEqual([]);
+    pads.on(0, OWNER);
+    pads.apply(0, { ...NEUTRAL_PAD, buttons: 1 }, OWNER);
+    expect(files[0]?.reports).toHaveLength(1);
+  });
+
+  test('the owner gets the pad of a guest with full control who is away', () => {
+    pads.on(0, FULL);
+    pads.takeOver(new Set(), FULL);
+    pads.on(0, OWNER);
+    pads.apply(0, { ...NEUTRAL_PAD, buttons: 1 }, OWNER);
+    expect(files[0]?.reports).toHaveLength(1);
   });
 
   test('the pad of a guest who left is removed after 5 s, and the pads of others stay', () => {

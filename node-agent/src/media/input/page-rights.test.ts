@@ -16,7 +16,6 @@ const at = (index: number) => [
 const handsOnly: InputMessage[] = [
   { kind: 'key', ...stamp, code: 30, down: true, locks: 0 },
   { kind: 'text', ...stamp, text: 'x' },
-  { kind: 'release_all', ...stamp },
   { kind: 'button', ...stamp, button: 0, down: true, position: null },
   { kind: 'wheel', ...stamp, dx: 0, dy: 120 },
   { kind: 'touch', ...stamp, action: 'down', contact: 0, x: 0, y: 0, pressure: 0 },
@@ -32,6 +31,7 @@ describe('input that reaches the session', () => {
     ['a guest who watches', watch, false, false, false],
   ] as const)('of %s', (_, rights, hands, firstPad, secondPad) => {
     expect(handsOnly.map((message) => mayInput(rights, message))).toEqual(handsOnly.map(() => hands));
+    expect(mayInput(rights, { kind: 'release_all', ...stamp })).toBe(secondPad);
     expect(at(0).map((message) => mayInput(rights, message))).toEqual([firstPad, firstPad, firstPad]);
     expect(at(1).map((message) => mayInput(rights, message))).toEqual([secondPad, secondPad, secondPad]);
   });

@@ -3,14 +3,11 @@
  * The media worker checks every message with these rules, because a guest can run any program instead of the page.
  * Source: docs/sessions.md, "Guests".
  */
-import type { GuestRole } from '@footlight/protocol/guests';
 import type { AgentControl, InputMessage, ViewerControl } from '@footlight/protocol/input';
 import type { PadHolder } from '../../input/gamepads.ts';
 
 /** The rights of one person; also the holder of the gamepads that this person's page announced. */
-export interface PageRights extends PadHolder {
-  readonly role: 'owner' | GuestRole;
-}
+export type PageRights = PadHolder;
 
 export const OWNER: PageRights = { role: 'owner', padIndex: null };
 
@@ -35,6 +32,9 @@ export function padIndexes({ role, padIndex }: PageRights, maxPads: number): num
 export function mayInput(rights: PageRights, message: InputMessage): boolean {
   if (mayControl(rights)) return true;
   switch (message.kind) {
+    // The page releases what its person presses: of this role that is only the gamepad.
+    case 'release_all':
+      return rights.role === 'gamepad';
     case 'pad_on':
     case 'pad_off':
     case 'pad_state':
