@@ -144,6 +144,19 @@ describe('input behind a text that the display processes slowly', () => {
     expect(injected).toHaveLength(1);
   });
 
+  test('the text of one person is dropped, and the text of another is typed', async () => {
+    const [alice, guest] = [{}, {}];
+    input.dropText();
+    input.text('a', alice);
+    input.text('字', guest);
+    input.dropText(guest);
+    await finishTyping();
+    expect(injected).toEqual([
+      [KEY_PRESS, 8, 0, 0],
+      [KEY_RELEASE, 8, 0, 0],
+    ]);
+  });
+
   test('at most a thousand inputs wait: then the text is dropped, and no release is lost', () => {
     for (let count = 0; count < 600; count++) {
       input.text('字');

@@ -42,10 +42,16 @@ const MAX_WAITING_TEXT = 65_536;
 const MAX_WAITING = 1_000;
 const MAX_WAITING_MS = 3_000;
 
+interface Text {
+  text: string;
+  /** The person who typed it; compared by identity. */
+  typist: object | null;
+}
+
 /** Input that waits behind a text. Consecutive pointer moves are merged. */
 type Waiting =
   | { kind: 'move'; atMs: number; x: number; y: number; relative: boolean }
-  | { kind: 'text'; text: string }
+  | ({ kind: 'text' } & Text)
   | { kind: 'other'; atMs: number; run(): void };
 
 /**
@@ -64,7 +70,7 @@ export class XInput {
   /** Whether the display's keyboard map differs from `#keymap`. If so, the map is read before the next text. */
   #keymapIsStale = false;
   /** Identifies the text being typed; replaced when that text is dropped. */
-  #typing: { text: string } | null = null;
+  #typing: Text | null = null;
   #waiting: Waiting[] = [];
   #waitingText = 0;
   /** Settles when apps have had time to read the newest keyboard map. */
@@ -183,14 +189,15 @@ export class XInput {
   /**
    * Types characters. A character without a key gets a spare key temporarily. A text is dropped if more than
    * MAX_WAITING_TEXT characters would then wait.
+   * @param typist the person who typed the text
    */
-  text(text: string): void {
+  text(text: string, typist: object | null = null): void {
     if (this.#x.closed || this.#waitingText + text.length > MAX_WAITING_TEXT) return;
     this.#waitingText += text.length;
     const last = this.#waiting.at(-1);
-    if (last?.kind === 'text') last.text += text;
-    else if (this.#typing) this.#waiting.push({ kind: 'text', text });
-    else this.#startTyping(text);
+    if (last?.kind === 'text' && last.typist === typist) last.text += text;
+    else if (this.#typing) this.#waiting.push({ kind: 'text', text, typist });
+    else this.#startTyping({ text, typist });
   }
 
   /**
@@ -208,13 +215,17 @@ export class XInput {
     });
   }
 
-  /** Drops text that was not typed yet; the input that waits behind the text is applied at once. */
-  dropText(): void {
-    this.#typing = null;
-    this.#waitingText = 0;
-    const waiting = this.#waiting.filter(({ kind }) => kind !== 'text');
-    this.#waiting = [];
-    for (const entry of waiting) this.#perform(entry);
+  /**
+   * Drops text that was not typed yet; input that waits only behind this text is applied at once.
+   * @param typist the person whose text is dropped; missing: everybody's
+   */
+  dropText(typist?: object): void {
+    const stays = (text: Text) => typist !== undefined && text.typist !== typist;
+    if (this.#typing && !stays(this.#typing)) this.#typing = null;
+    this.#waiting = this.#waiting.filter((entry) => entry.kind !== 'text' || stays(entry));
+    const texts = this.#waiting.map((entry) => (entry.kind === 'text' ? entry.text.length : 0));
+    this.#waitingText = texts.reduce((sum, length) => sum + length, this.#typing?.text.length ?? 0);
+    this.#resume();
   }
 
   #tellTaken(onTaken: (() => void) | null): void {
@@ -246,7 +257,7 @@ export class XInput {
   }
 
   #perform(entry: Waiting): void {
-    if (entry.kind === 'text') this.#startTyping(entry.text);
+    if (entry.kind === 'text') this.#startTyping(entry);
     else if (entry.kind === 'other') entry.run();
     else {
       const [x, y] = [clampInt16(entry.x), clampInt16(entry.y)];
@@ -262,8 +273,8 @@ export class XInput {
     }
   }
 
-  #startTyping(text: string): void {
-    const typing = { text };
+  #startTyping({ text, typist }: Text): void {
+    const typing = { text, typist };
     this.#typing = typing;
     void this.#type(typing)
       // Errors are ignored, because the connection itself reports a lost display.

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { OWNER } from './page-rights.ts';
 import { type DisplayAction, type DueAction, holdMsFor, MAX_WAIT_MS, PressHold } from './press-hold.ts';
 
 const key = (code: number, down: boolean): DisplayAction => ({ do: 'key', code, down });
@@ -84,7 +85,7 @@ describe('a press that is shorter than the hold', () => {
   });
 
   test('is not overtaken by text, but by pointer moves', () => {
-    const text: DisplayAction = { do: 'text', text: 'a' };
+    const text: DisplayAction = { do: 'text', text: 'a', typist: OWNER };
     const done = run(
       [key(1, true), key(1, false), text, moveTo(5)].map((action) => ({ atMs: 0, action })),
       34,
@@ -136,13 +137,14 @@ describe('a press that is shorter than the hold', () => {
     expect(hold.waitingLocks).toBe(0);
   });
 
-  test('drops waiting text', () => {
+  test('drops waiting text of one person', () => {
     const hold = new PressHold(34);
-    for (const action of [key(1, true), key(1, false), { do: 'text', text: 'a' } as const])
-      hold.add(action, 0);
+    const text: DisplayAction = { do: 'text', text: 'a', typist: OWNER };
+    const ofGuest = { do: 'text', text: 'b', typist: { role: 'full', padIndex: null } } as const;
+    for (const action of [key(1, true), key(1, false), ofGuest, text]) hold.add(action, 0);
     hold.taken(key(1, true), 0);
-    hold.dropText();
-    expect(hold.due(34).map(({ action }) => action)).toEqual([key(1, false)]);
+    hold.dropText(ofGuest.typist);
+    expect(hold.due(34).map(({ action }) => action)).toEqual([key(1, false), text]);
     expect(hold.nextAtMs).toBeNull();
   });
 });
@@ -179,7 +181,11 @@ test('for any input nothing is lost or out of order, no key stays down, and noth
   const action = fc.oneof(
     fc.record({ do: fc.constant('key' as const), code: fc.integer({ min: 1, max: 4 }), down: fc.boolean() }),
     fc.record({ do: fc.constant('button' as const), button: fc.nat(2), down: fc.boolean() }),
-    fc.record({ do: fc.constant('text' as const), text: fc.constantFrom('a', 'b') }),
+    fc.record({
+      do: fc.constant('text' as const),
+      text: fc.constantFrom('a', 'b'),
+      typist: fc.constant(OWNER),
+    }),
   );
   const arrival = fc.record({ waitMs: fc.nat(10), action });
   fc.assert(

@@ -1,8 +1,14 @@
 import { LOCK_KEYS } from '../../display/x11/lock-keys.ts';
 import type { InputAction } from './input-state.ts';
+import type { PageRights } from './page-rights.ts';
 
-/** Actions for the display, without actions for gamepads and touch contacts, which have their own devices. */
-export type DisplayAction = Exclude<InputAction, { do: 'pad_on' | 'pad_off' | 'pad' | 'contact' }>;
+/**
+ * Actions for the display, without actions for gamepads and touch contacts, which have their own devices. A text has the
+ * person who typed it, because it is dropped when this person leaves.
+ */
+export type DisplayAction =
+  | Exclude<InputAction, { do: 'text' | 'pad_on' | 'pad_off' | 'pad' | 'contact' }>
+  | (Extract<InputAction, { do: 'text' }> & { typist: PageRights });
 
 /** Number of frames for which a key or button stays down, or up, before it changes again. */
 const HELD_FRAMES = 2;
@@ -103,9 +109,9 @@ export class PressHold {
     if (name !== null && this.#changedAtMs.has(name)) this.#changedAtMs.set(name, nowMs);
   }
 
-  /** Drops the waiting text. */
-  dropText(): void {
-    this.#waiting = this.#waiting.filter(({ action }) => action.do !== 'text');
+  /** Drops the waiting text of a person. */
+  dropText(typist: PageRights): void {
+    this.#waiting = this.#waiting.filter(({ action }) => action.do !== 'text' || action.typist !== typist);
   }
 
   #earliestMs(action: DisplayAction): number {

@@ -90,10 +90,10 @@ export class SessionInput {
     this.#gamepads?.takeOver(pads, person);
   }
 
-  /** Drops the waiting text. */
-  dropText(): void {
-    this.#presses.dropText();
-    this.#device?.dropText();
+  /** Drops the waiting text of a person. */
+  dropText(person: PageRights): void {
+    this.#presses.dropText(person);
+    this.#device?.dropText(person);
   }
 
   close(): void {
@@ -116,8 +116,9 @@ export class SessionInput {
     for (const [index, action] of actions.entries()) {
       const onDone = index === actions.length - 1 ? onApplied : null;
       if (isOnDisplay(action)) {
+        const shown = action.do === 'text' ? { ...action, typist: person } : action;
         if (this.#device)
-          this.#performAll(this.#device, this.#presses.add(action, this.#clock.monotonicMs(), onDone));
+          this.#performAll(this.#device, this.#presses.add(shown, this.#clock.monotonicMs(), onDone));
         continue;
       }
       if (action.do === 'pad_on') this.#gamepads?.on(action.index, person);
@@ -163,7 +164,7 @@ export class SessionInput {
         device.wheel(action.clicksX, action.clicksY);
         break;
       case 'text':
-        device.text(action.text);
+        device.text(action.text, action.typist);
         break;
     }
     // Called at once, although moves, wheel and text may still wait behind a text. This is allowed, because no latency
@@ -176,6 +177,8 @@ function isSame(a: KeyboardLayout, b: KeyboardLayout): boolean {
   return a.layout === b.layout && a.variant === b.variant;
 }
 
-function isOnDisplay(action: InputAction): action is DisplayAction {
+function isOnDisplay(
+  action: InputAction,
+): action is Exclude<InputAction, { do: 'pad_on' | 'pad_off' | 'pad' | 'contact' }> {
   return action.do !== 'pad_on' && action.do !== 'pad_off' && action.do !== 'pad' && action.do !== 'contact';
 }

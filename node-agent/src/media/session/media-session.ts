@@ -230,7 +230,7 @@ export class MediaSession {
     this.#peers = new Peers({
       ...connections,
       rights: OWNER,
-      isHeard: () => true,
+      acceptsInput: () => true,
       maxFileMb: this.#files === null ? null : (prepare.files?.max_mb ?? null),
       events: {
         signal,

@@ -31,10 +31,10 @@ export class RecordedInput {
   readonly windowUses: number[] = [];
   /** Layouts that the display supports in addition to its first one. */
   readonly layouts = new Set(['de', 'fr']);
-  /** Number of times that waiting text was dropped. */
-  dropped = 0;
+  /** The persons whose waiting text was dropped. */
+  readonly dropped: PageRights[] = [];
   /** Whether input of the viewers is applied. */
-  isHeard = true;
+  acceptsInput = true;
   /** Result that send() returns for each message to a viewer. */
   outcome: SendResult = 'sent';
   /** Largest file of the viewers' file transfers, MiB; null: no file transfers. */
@@ -72,12 +72,12 @@ export class RecordedInput {
       moveTo: record('moveTo'),
       moveBy: record('moveBy'),
       wheel: record('wheel'),
-      text: record('text'),
+      text: (text: string) => this.performed.push(['text', text]),
       layout: async (layout: KeyboardLayout) => {
         this.performed.push(['layout', layout.layout, layout.variant]);
         return this.layouts.has(layout.layout);
       },
-      dropText: () => this.dropped++,
+      dropText: (person: PageRights) => this.dropped.push(person),
     } as unknown as XInput;
     this.input.connect(this.display, null);
   }
@@ -91,7 +91,7 @@ export class RecordedInput {
       clock: this.clock,
       input: this.input,
       rights,
-      isHeard: () => this.isHeard,
+      acceptsInput: () => this.acceptsInput,
       maxFileMb: this.maxFileMb,
       send: (channel, data) => {
         if (this.outcome === 'sent') sent.push({ channel, data });

@@ -22,7 +22,7 @@ export interface GuestsEvents {
 }
 
 export interface GuestsOptions
-  extends Omit<PeersOptions, 'rights' | 'isHeard' | 'maxFileMb' | 'events' | 'stream'> {
+  extends Omit<PeersOptions, 'rights' | 'acceptsInput' | 'maxFileMb' | 'events' | 'stream'> {
   /** The stream of the session; guests get it without the microphone. */
   stream: StreamSpec;
   events: GuestsEvents;
@@ -240,7 +240,7 @@ export class Guests {
       ...common,
       stream: { ...stream, mic: false },
       rights: guest.rights,
-      isHeard: () => this.#ownerWatches && isCurrent(),
+      acceptsInput: () => this.#ownerWatches && isCurrent(),
       maxFileMb: null,
       events: {
         signal: (conn, msg) => events.signal(conn, msg),

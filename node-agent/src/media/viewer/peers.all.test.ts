@@ -103,7 +103,7 @@ beforeEach(() => {
     resolver: { resolve: () => Promise.resolve(null), close: () => undefined },
     input: new SessionInput(clock, { width: 1280, height: 720 }, null),
     rights: OWNER,
-    isHeard: () => true,
+    acceptsInput: () => true,
     maxFileMb: null,
     events: {
       signal: (conn, msg) => {

@@ -63,7 +63,7 @@ export interface PeersOptions {
   /** What the person of these pages may do. */
   rights: PageRights;
   /** Whether input is applied now. */
-  isHeard(): boolean;
+  acceptsInput(): boolean;
   /** Largest file that viewers may transfer, in MiB; null: file transfers are disabled. */
   maxFileMb: number | null;
   events: PeersEvents;
@@ -281,14 +281,14 @@ export class Peers {
   }
 
   #openChannels(peer: Peer): ViewerChannels {
-    const { stream, clock, input, rights, isHeard, maxFileMb, events } = this.#options;
+    const { stream, clock, input, rights, acceptsInput, maxFileMb, events } = this.#options;
     const channels: ViewerChannels = new ViewerChannels({
       pcId: peer.pcId,
       stream,
       clock,
       input,
       rights,
-      isHeard,
+      acceptsInput,
       maxFileMb,
       send: (channel, data, limit) => peer.send(channel, data, limit),
       onClipboard: (text) => events.onClipboard(text),

@@ -99,7 +99,7 @@ describe('gamepads of a viewer', () => {
     channels.rumble(0, order, OWNER);
     channels.onMessage('input', padOn(true, 2));
     channels.rumble(0, order, OWNER);
-    channels.rumble(0, order, { padIndex: 0 });
+    channels.rumble(0, order, { role: 'gamepad', padIndex: 0 });
     channels.setActive(false);
     channels.rumble(0, order, OWNER);
     const rumbles = sent.filter(({ channel }) => channel === 'input');
@@ -122,8 +122,7 @@ describe('a guest', () => {
     channels.onMessage('input', padOn(false));
     channels.close();
     expect([world.clipboards, world.windowUses, world.performed, world.offences]).toEqual([[], [], [], []]);
-    // The owner's waiting text stays.
-    expect(world.dropped).toBe(0);
+    expect(world.dropped).not.toContain(OWNER);
     expect(world.file.isConnected).toBe(false);
   });
 
@@ -135,13 +134,27 @@ describe('a guest', () => {
 
   test('with a gamepad keeps it announced while the owner is away, but does not use it', () => {
     const { channels } = world.connect({ role: 'gamepad', padIndex: 0 });
-    world.isHeard = false;
+    world.acceptsInput = false;
     channels.onMessage('input', padOn(false));
     channels.onMessage('motion', padState(1));
     expect([world.file.isConnected, world.file.reports]).toEqual([true, []]);
-    world.isHeard = true;
+    world.acceptsInput = true;
     channels.onMessage('motion', padState(1, 2));
     expect(world.file.reports).toHaveLength(1);
+  });
+
+  test('with a gamepad releases its buttons when the page loses the focus', () => {
+    const { channels } = world.connect({ role: 'gamepad', padIndex: 0 });
+    channels.onMessage('input', padOn(false));
+    channels.onMessage('motion', padState(1, 2));
+    channels.onMessage('input', Buffer.from(encodeInput({ kind: 'release_all', ...stamp(3) })));
+    expect(world.file.reports.at(-1)).toEqual([{ type: EV.key, code: 0x130, value: 0 }]);
+  });
+
+  test('with full control who leaves drops only the own waiting text, not that of the owner', () => {
+    const full = { role: 'full', padIndex: null } as const;
+    world.connect(full).channels.close();
+    expect(world.dropped).toEqual([full]);
   });
 });
 
@@ -312,12 +325,12 @@ test('moves above 2,000 a second are dropped, and the next second starts a new c
 test('the end of the active viewer drops waiting text and releases keys; the end of another viewer does not', () => {
   const { channels } = world.connect();
   channels.onMessage('input', Buffer.from(encodeInput({ kind: 'release_all', ...stamp(1) })));
-  expect(world.dropped).toBe(1);
+  expect(world.dropped).toEqual([OWNER]);
   channels.setActive(false);
-  expect(world.dropped).toBe(2);
+  expect(world.dropped).toEqual([OWNER, OWNER]);
   channels.onMessage('input', Buffer.from(encodeInput({ kind: 'release_all', ...stamp(2) })));
   channels.releaseAll();
-  expect(world.dropped).toBe(2);
+  expect(world.dropped).toHaveLength(2);
 });
 
 test('a held key is released after three seconds without a message', () => {

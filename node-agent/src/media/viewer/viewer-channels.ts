@@ -49,7 +49,7 @@ export interface ViewerChannelsOptions {
   /** What the person of this page may do. */
   rights: PageRights;
   /** Whether input of this page is applied now; a guest's input is not while the owner is away. */
-  isHeard(): boolean;
+  acceptsInput(): boolean;
   /** Largest file in MiB; null: file transfers are disabled. */
   maxFileMb: number | null;
   send(channel: ChannelName, data: string | Buffer, maxBufferedBytes: number): SendResult;
@@ -237,9 +237,9 @@ export class ViewerChannels {
   }
 
   releaseAll(): void {
-    // Waiting text is dropped, because this viewer's input is no longer active.
+    // Waiting text of this person is dropped, because this viewer's input is no longer active.
     const { input, rights } = this.#options;
-    if (this.#active && mayControl(rights)) input.dropText();
+    if (this.#active) input.dropText(rights);
     const actions = this.#state.release();
     if (actions.length > 0) input.perform(actions, null, rights);
   }
@@ -268,11 +268,11 @@ export class ViewerChannels {
       if (this.#guard.ping(nowMs)) this.#pong(message.seq, message.client_ms);
       return;
     }
-    const { clock, input, isHeard, rights } = this.#options;
+    const { clock, input, acceptsInput, rights } = this.#options;
     if (!this.#active || !mayInput(rights, message)) return;
-    // Announcements of pads are applied, because the page does not repeat them when it is heard again.
-    if (message.kind !== 'pad_on' && message.kind !== 'pad_off' && !isHeard()) return;
-    if (message.kind === 'release_all') input.dropText();
+    // Announcements of pads are applied, because the page does not repeat them when its input is accepted again.
+    if (message.kind !== 'pad_on' && message.kind !== 'pad_off' && !acceptsInput()) return;
+    if (message.kind === 'release_all') input.dropText(rights);
     const actions = this.#state.apply(message, input.locks);
     if (actions === null) return;
     input.perform(actions, () => this.#timing.applied(lane, message.seq, clock.monotonicMs()), rights);
