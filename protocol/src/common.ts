@@ -107,6 +107,13 @@ export function stripControls(value: string): string {
   return value.replace(UNPRINTABLE, '');
 }
 
+/**
+ * Control, format and line-separator characters: they are invisible, or change how the text around them is drawn. Lone
+ * surrogates are included: they are not characters, and a database may store a replacement character instead. Names of
+ * people have none of them.
+ */
+export const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
+
 /** Whether a parsed JSON value is an object (not null, not an array). */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,8 +1,9 @@
+import { INVISIBLE } from '@footlight/protocol';
 import { MAX_EMAIL_CHARACTERS, MAX_USERNAME_CHARACTERS } from '@footlight/protocol/bounds';
 import { hasCodePoints } from '@footlight/protocol/rest';
 import { foldUsername } from '../platform/database/index.ts';
 import { invalid } from '../platform/errors.ts';
-import { hasEmailForm, INVISIBLE, normaliseEmail } from './account-texts.ts';
+import { hasEmailForm, normaliseEmail } from './account-texts.ts';
 import { passwordProblem } from './password/password-rule.ts';
 
 /** Fields of a new account in their stored form. */

@@ -1,12 +1,7 @@
 /** Forms of the texts of an account. Pure. */
+import { INVISIBLE } from '@footlight/protocol';
 import { MAX_EMAIL_CHARACTERS } from '@footlight/protocol/bounds';
 import { hasCodePoints } from '@footlight/protocol/rest';
-
-/**
- * Control, format and line-separator characters: they are invisible, or change how the text around them is drawn. Lone
- * surrogates are included: they are not characters, and a database may store a replacement character instead.
- */
-export const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
 
 /** The stored form of an email. */
 export function normaliseEmail(email: string): string {

@@ -49,7 +49,7 @@ const createBody = body({
 const joinBody = body({
   secret: string({ max: 128 }).describe('The secret of the link: the part after `#`.'),
   name: notBlank(MAX_GUEST_NAME_BYTES).describe(
-    `Name that the owner of the session sees, at most ${MAX_GUEST_NAME_BYTES} bytes. Control characters are removed.`,
+    `Name that the owner of the session sees, at most ${MAX_GUEST_NAME_BYTES} bytes. Invisible characters are removed.`,
   ),
 });
 
@@ -63,8 +63,8 @@ const example = {
 };
 const exampleSecret = '4e07408562bedb8b60ce05c1decfe3ad16b72230967de01f640b7e4729b49fce';
 const NOT_YOURS =
-  'There is no such session among those of the caller; administrators share their own only, too.';
-const GONE = 'The caller is an administrator, and there is no such session.';
+  'The session does not belong to the caller. Administrators can share only their own sessions too.';
+const GONE = 'There is no such session; other callers than administrators get `forbidden`.';
 const sessionParams = z.object({ id: uuid.describe('Id of the session.') });
 const guestParams = sessionParams.extend({ guest_id: uuid.describe('Id of the guest.') });
 
@@ -76,7 +76,7 @@ export const guestOperations = {
     auth: 'user',
     summary: 'The links of a session that have not ended, to its owner only',
     description:
-      'Which guests watch at the moment, the page of the owner learns directly from the host, by the control message `guests`.',
+      'The host tells the page of the owner directly which guests are connected, by the control message `guests`.',
     params: sessionParams,
     responses: {
       200: z.object({
@@ -106,7 +106,7 @@ export const guestOperations = {
     responses: {
       201: z.object({
         guest: sessionGuest,
-        secret: z.string().describe('The secret of the link; only this answer has it.'),
+        secret: z.string().describe('The secret of the link. Only this answer contains it.'),
       }),
     },
     refusals: {
@@ -151,7 +151,7 @@ export const guestOperations = {
     auth: 'public',
     summary: 'Join a session as a guest, with the secret of a link',
     description:
-      'Answers with a single-use token for the signaling socket; each further connection needs another one. Who joins with the same link later replaces who joined before.',
+      'Answers with a single-use token for the signaling socket; each further connection needs another one. A later join with the same link replaces the earlier guest.',
     body: { schema: joinBody },
     responses: {
       201: z.object({
@@ -163,8 +163,9 @@ export const guestOperations = {
       }),
     },
     refusals: {
-      rate_limited: 'This address has presented too many wrong secrets, or asks too often.',
-      guest_link_invalid: 'There is no such link, or it has ended, or its session has.',
+      rate_limited:
+        'This address has presented too many wrong secrets, or this address or link asks too often.',
+      guest_link_invalid: 'There is no such link, or the link or its session has ended.',
       sharing_disabled: 'An administrator has switched sharing off.',
     },
     example: {

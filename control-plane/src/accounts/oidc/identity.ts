@@ -1,8 +1,9 @@
 /** Decisions about a person whom the provider has confirmed. Pure. */
+import { INVISIBLE } from '@footlight/protocol';
 import { MAX_USERNAME_CHARACTERS } from '@footlight/protocol/bounds';
 import type { ErrorCode, Role } from '@footlight/protocol/rest';
 import { foldUsername } from '../../platform/database/query/username-fold.ts';
-import { INVISIBLE, isEmail, normaliseEmail } from '../account-texts.ts';
+import { isEmail, normaliseEmail } from '../account-texts.ts';
 import { type Standing, takesLastAdmin } from '../users/last-admin.ts';
 
 /** Claims of a validated ID token and of the user info. */

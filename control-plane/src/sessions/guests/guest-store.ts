@@ -19,7 +19,7 @@ export function loadGuests(db: Executor, sessionId: string, nowMs: number): Prom
     .execute();
 }
 
-/** Makes changes of a session's guests run one after another. @returns false: the session was deleted */
+/** Locks the session, so that no other transaction adds guests to it meanwhile. @returns false: the session was deleted */
 export async function lockSessionOfGuests(tx: Tx, sessionId: string): Promise<boolean> {
   const row = await tx
     .selectFrom('sessions')
@@ -54,7 +54,7 @@ export async function insertGuest(tx: Tx, row: Insertable<SessionGuestsTable>): 
   await tx.insertInto('session_guests').values(row).execute();
 }
 
-/** @returns undefined: the session never had this guest */
+/** Finds a guest of the session, also an ended one. @returns undefined: the session has never had this guest */
 export function findGuest(db: Executor, sessionId: string, guestId: string): Promise<GuestRow | undefined> {
   return db
     .selectFrom('session_guests')
@@ -102,7 +102,10 @@ export async function sessionsWithEndsToSend(
     .execute();
 }
 
-/** Stores the name of a guest whose link is valid. @returns undefined: no link of a live session has this secret */
+/**
+ * Stores the name of the guest with this secret.
+ * @returns undefined: there is no such link, it has ended, its session has ended, or the owner's account is disabled
+ */
 export async function nameGuest(
   db: Executor,
   secretHash: string,
@@ -163,7 +166,7 @@ export async function loadGuestList(
   };
 }
 
-/** Of these sessions, those that have ever had a link. */
+/** Returns the given sessions that have links or had links. */
 export async function sessionsWithGuests(db: Executor, sessionIds: readonly string[]): Promise<string[]> {
   const rows = await db
     .selectFrom('session_guests')

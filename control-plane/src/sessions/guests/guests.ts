@@ -1,5 +1,5 @@
 import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
-import { cutUtf8, isTerminal, stripControls } from '@footlight/protocol';
+import { cutUtf8, INVISIBLE, isTerminal } from '@footlight/protocol';
 import { MAX_GUEST_NAME_BYTES, MAX_GUESTS } from '@footlight/protocol/guests';
 import type { Body, SessionGuest, Success } from '@footlight/protocol/rest';
 import type { Agents } from '../../fleet/index.ts';
@@ -7,6 +7,7 @@ import { instant } from '../../platform/database/index.ts';
 import { sha256Hex } from '../../platform/digest.ts';
 import { ApiError, invalid } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/message/contract.ts';
+import { createWindowLimiter, type WindowLimit } from '../../platform/limits.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Settings } from '../../settings/index.ts';
 import { type SignalingToken, type SignalingTokens, sessionSubjects } from '../../signaling/index.ts';
@@ -35,6 +36,8 @@ import {
 const RESEND_MS = 5 * SECOND_MS;
 /** Lists sent again at the same time; the others wait for the next interval. */
 const MAX_RESENT = 50;
+/** A page needs a token for each connection, and waits longer after each failed one. */
+const JOINS_PER_LINK: WindowLimit = { limit: 20, windowMs: MINUTE_MS };
 /** Length of a link's secret, the same as of a signaling token: it cannot be guessed. */
 const SECRET_BYTES = 32;
 const SECRET = /^[0-9a-f]{64}$/;
@@ -62,7 +65,7 @@ export interface Guests {
   ): Promise<{ guest: SessionGuest; secret: string }>;
   /** @throws ApiError 403, 404; 503: the guest is removed, but the connected host has not acknowledged it yet */
   remove(caller: Caller, sessionId: string, guestId: string): Promise<void>;
-  /** @throws ApiError 400, 404, 409 */
+  /** @throws ApiError 400, 404, 409, 429 */
   join(request: Body<'guests.join'>): Promise<JoinedGuest>;
   /** Sends the lists of these sessions to their host, which has connected again. Never rejects. */
   resend(hostId: string, sessionIds: readonly string[]): Promise<void>;
@@ -73,6 +76,8 @@ export function createGuests(
   deps: { agents: Agents; settings: Pick<Settings, 'current'>; tokens: SignalingTokens },
 ): Guests {
   const { agents, settings, tokens } = deps;
+  /** Limits joins from any number of addresses, because each one writes to the database. The key is a digest. */
+  const joins = createWindowLimiter(JOINS_PER_LINK, clock);
 
   async function isAllowed(): Promise<boolean> {
     return (await settings.current()).guestSharingEnabled;
@@ -141,7 +146,8 @@ export function createGuests(
       const guests = await loadGuests(database.db, sessionId, clock.nowMs());
       const link =
         judgeShare(caller, session) === null && session.host_id !== null && (await isAllowed())
-          ? await agents.link(session.host_id)
+          ? // The owner sees and removes guests also while the host cannot be reached.
+            await agents.link(session.host_id).catch(() => null)
           : null;
       return {
         guests: guests.map(guestRecord),
@@ -207,14 +213,16 @@ export function createGuests(
     },
 
     async join({ secret, name }) {
-      const shown = cutUtf8(stripControls(name).replaceAll(/\s+/g, ' ').trim(), MAX_GUEST_NAME_BYTES);
+      const visible = name.replaceAll(/\s/g, ' ').replaceAll(new RegExp(INVISIBLE, 'gu'), '');
+      const shown = cutUtf8(visible.replaceAll(/ +/g, ' ').trim(), MAX_GUEST_NAME_BYTES);
       if (shown === '') throw invalid('name: must not be blank');
-      // The message of a wrong secret and of an ended link is the same, so that a guess learns nothing.
-      const guest = SECRET.test(secret)
-        ? await nameGuest(database.db, sha256Hex(secret), shown, clock.nowMs())
-        : undefined;
-      if (guest === undefined) throw new ApiError('guest_link_invalid');
       if (!(await isAllowed())) throw new ApiError('sharing_disabled');
+      // The message of a wrong secret and of an ended link is the same, so that a guess learns nothing.
+      if (!SECRET.test(secret)) throw new ApiError('guest_link_invalid');
+      const secretHash = sha256Hex(secret);
+      joins.take(secretHash);
+      const guest = await nameGuest(database.db, secretHash, shown, clock.nowMs());
+      if (guest === undefined) throw new ApiError('guest_link_invalid');
       logger.info(
         { session_id: guest.session_id, guest_id: guest.id, role: guest.role },
         'session.guest_joins',

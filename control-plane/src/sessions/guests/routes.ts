@@ -44,8 +44,6 @@ export function registerGuestRoutes(
   server.handle(
     'guests.join',
     async ({ addressKey, body, headers, overTls }) => {
-      if (!guesses.admits(addressKey)) throw rateLimited(GUESSED_MS);
-      const attempt = guesses.begin(addressKey);
       try {
         const { guest, token } = await guests.join(body);
         const { id, role, pad_index, session_id, expires_at } = guest;
@@ -64,10 +62,11 @@ export function registerGuestRoutes(
           },
         };
       } catch (error) {
-        if (error instanceof ApiError && error.code === 'guest_link_invalid') guesses.failed(addressKey);
+        if (!(error instanceof ApiError && error.code === 'guest_link_invalid')) throw error;
+        // Valid links work also while the address is refused, because many people may share one address.
+        if (!guesses.admits(addressKey)) throw rateLimited(GUESSED_MS);
+        guesses.failed(addressKey);
         throw error;
-      } finally {
-        attempt.release();
       }
     },
     { early: ({ addressKey }) => joins.take(addressKey) },

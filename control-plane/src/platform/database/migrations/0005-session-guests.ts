@@ -19,11 +19,7 @@ export const sessionGuests: SchemaStep = {
       .addColumn('ended_at', 'bigint')
       .addColumn('end_acked_at', 'bigint')
       .execute();
-    await db.schema
-      .createIndex('session_guests_session')
-      .on('session_guests')
-      .column('session_id')
-      .execute();
+    await db.schema.createIndex('session_guests_session').on('session_guests').column('session_id').execute();
     await db.schema
       .createIndex('session_guests_not_acked')
       .on('session_guests')
