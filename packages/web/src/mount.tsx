@@ -31,10 +31,11 @@ export async function mount(
   // Opens a new document, so that no data of the signed-out person stays in memory.
   onSignedOut(() => {
     const { pathname, search } = window.location;
-    if (!/^\/(login|register|setup|reset|join)(\/|$)/.test(pathname))
-      window.location.assign(loginPath(pathname + search));
+    if (!isPublic(pathname)) window.location.assign(loginPath(pathname + search));
   });
-  onPersonLeft(openLogin);
+  onPersonLeft(() => {
+    if (!isPublic(window.location.pathname)) openLogin();
+  });
   reloadOnceAfterAnUpdate();
   const root = document.getElementById('root');
   if (root === null) throw new Error('the document has no #root');
@@ -50,6 +51,9 @@ export async function mount(
     ),
   );
 }
+
+/** Whether the page needs no account. A guest stays when an account signs out in another tab of the browser. */
+const isPublic = (pathname: string): boolean => /^\/(login|register|setup|reset|join)(\/|$)/.test(pathname);
 
 /** Without it the document would stay blank until the server answers. */
 function waitingText(): HTMLElement {

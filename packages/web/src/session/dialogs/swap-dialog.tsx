@@ -12,8 +12,15 @@ import styles from '../session.module.css';
 /** Largest number of listed apps. To find other apps, the person types a part of the name. */
 const SHOWN = 12;
 
+interface Props {
+  sessionId: string;
+  appId: string;
+  hasGuests: boolean;
+  onClose: () => void;
+}
+
 /** Swaps the app of a running session. The old picture stays until the new app has drawn. */
-export default function SwapDialog(props: { sessionId: string; appId: string; onClose: () => void }) {
+export default function SwapDialog(props: Props) {
   return (
     <Dialog opened onClose={props.onClose} title={t('Change the app')}>
       <Choice {...props} />
@@ -21,7 +28,7 @@ export default function SwapDialog(props: { sessionId: string; appId: string; on
   );
 }
 
-function Choice(props: { sessionId: string; appId: string; onClose: () => void }) {
+function Choice(props: Props) {
   const queryClient = useQueryClient();
   const { query, apps } = useApps();
   const [text, setText] = useState('');
@@ -39,6 +46,7 @@ function Choice(props: { sessionId: string; appId: string; onClose: () => void }
   return (
     <>
       <p>{t('This closes the app that runs now. Anything that it has not saved is lost.')}</p>
+      {props.hasGuests && <p>{t('Your guests stay and see the new app.')}</p>}
       <TextInput
         label={t('Find an app')}
         mt={16}

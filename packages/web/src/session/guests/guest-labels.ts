@@ -15,7 +15,7 @@ export const ROLES: readonly [GuestRole, label: string, explanation: string][] =
   [
     'full',
     msg('Full control'),
-    msg('Also uses keyboard, pointer and gamepads, so the guest can do everything that the app allows.'),
+    msg('Also uses keyboard, pointer and gamepads, and can open your files and accounts in the app.'),
   ],
 ];
 

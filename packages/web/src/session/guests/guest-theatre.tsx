@@ -1,7 +1,6 @@
 import type { Success } from '@footlight/protocol/rest';
 import { Button, Loader } from '@mantine/core';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
-import { ApiFailure, call } from '../../api/client.ts';
 import { awaitPad } from '../../focus/await-pad.ts';
 import { msg, t } from '../../i18n/translate.ts';
 import type { Player } from '../../launch/player.ts';
@@ -14,6 +13,7 @@ import { useTouch } from '../touch/use-touch.ts';
 import { type StreamView, usePlayer } from '../use-stream.ts';
 import { chosenVolume } from '../volume-choice.ts';
 import { GuestBar, GuestHandle } from './guest-bar.tsx';
+import { guestTicket } from './guest-ticket.ts';
 
 type Ended = Extract<StreamView['state'], { kind: 'ended' }>;
 
@@ -41,7 +41,7 @@ export function GuestTheatre(props: {
         connectSignaling: async (signal: AbortSignal) => {
           const taken = unused;
           unused = null;
-          return taken?.signaling ?? ticketFor(player, secret, name, signal);
+          return taken?.signaling ?? guestTicket(player, secret, name, signal);
         },
       }),
     };
@@ -160,7 +160,8 @@ const OWNER_AWAY = msg('The person who shares the app is not here at the moment.
 
 /** Explains why the picture ended for this guest. */
 function EndedCard({ state, onAgain, onLeft }: { state: Ended; onAgain: () => void; onLeft: () => void }) {
-  const [title, advice, canReturn] = ENDS[state.reason] ?? ERROR;
+  const [title, advice, canReturn] =
+    state.code === 'sharing_disabled' ? SWITCHED_OFF : (ENDS[state.reason] ?? ERROR);
   return (
     <div className={styles.card} role="alertdialog" aria-label={t(title)}>
       <h2>{t(title)}</h2>
@@ -187,6 +188,11 @@ const OVER: EndText = [
   msg('The link has expired, or the person who shares the app has removed you.'),
   false,
 ];
+const SWITCHED_OFF: EndText = [
+  msg('Sharing is switched off'),
+  msg('An administrator does not allow guests at the moment.'),
+  true,
+];
 const APP_ENDED: EndText = [msg('The app has ended'), msg('You can close this page.'), false];
 const ERROR: EndText = [msg('The picture could not be shown'), msg('Try again in a moment.'), true];
 const ENDS: Partial<Record<Ended['reason'], EndText>> = {
@@ -209,15 +215,3 @@ const ENDS: Partial<Record<Ended['reason'], EndText>> = {
   ],
   reload: [msg('This page is out of date'), msg('The server was updated.'), true],
 };
-
-/** Gets a token for another connection. */
-async function ticketFor({ SignalingRefused }: Player, secret: string, name: string, signal: AbortSignal) {
-  try {
-    return (await call('guests.join', { body: { secret, name }, signal, ownConnection: true })).signaling;
-  } catch (error) {
-    // All refusals of the server are permanent, except 429.
-    if (error instanceof ApiFailure && error.status >= 400 && error.status < 500 && error.status !== 429)
-      throw new SignalingRefused('guest_ended', error.message, error.code);
-    throw error;
-  }
-}

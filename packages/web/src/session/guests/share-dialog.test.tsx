@@ -5,7 +5,7 @@ import { MantineProvider } from '@mantine/core';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { cleanup, fireEvent, render, screen, within } from '@testing-library/react';
 import { afterEach, expect, test, vi } from 'vitest';
-import { answerBy } from '../../../test/show-page.tsx';
+import { answerBy, refusal } from '../../../test/show-page.tsx';
 import ShareDialog from './share-dialog.tsx';
 
 afterEach(() => {
@@ -69,6 +69,20 @@ test('guests and unused links are listed apart, with who is here; a guest is rem
   await vi.waitFor(() => expect(screen.queryByRole('button', { name: 'Revoke' })).toBeNull());
   fireEvent.click(screen.getByRole('button', { name: 'Remove Ada' }));
   await vi.waitFor(() => expect(writes.map(({ path }) => path.split('/').at(-1))).toEqual(['unused', 'ada']));
+});
+
+test('a removal that the host did not confirm says so, and only its button was busy', async () => {
+  show([guest('ada', { name: 'Ada' }), guest('bob', { name: 'Bob' })]);
+  const fetchList = fetch;
+  let answer: (response: Response) => void = () => undefined;
+  vi.stubGlobal('fetch', (address: string, init: RequestInit) =>
+    init.method === 'DELETE' ? new Promise((resolve) => (answer = resolve)) : fetchList(address, init),
+  );
+  const busy = (name: string) => screen.getByRole('button', { name }).hasAttribute('data-loading');
+  fireEvent.click(await screen.findByRole('button', { name: 'Remove Ada' }));
+  await vi.waitFor(() => expect([busy('Remove Ada'), busy('Remove Bob')]).toEqual([true, false]));
+  answer(refusal(503, 'agent_not_connected', 'x'));
+  await screen.findByText(/has not confirmed that the guest is disconnected/);
 });
 
 test('where nothing can be shared the dialog says why, and offers no link', async () => {

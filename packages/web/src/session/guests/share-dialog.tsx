@@ -3,8 +3,8 @@ import type { WatchingGuest } from '@footlight/protocol/input';
 import type { SessionGuest } from '@footlight/protocol/rest';
 import { Button } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
-import { call } from '../../api/client.ts';
+import { useCallback, useEffect, useState } from 'react';
+import { ApiFailure, call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { CopyLine } from '../../components/copy-line.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -37,7 +37,10 @@ export default function ShareDialog(props: {
     queryKey,
     queryFn: ({ signal }) => call('guests.list', { params: { id: sessionId }, signal }),
   });
-  const refresh = () => queryClient.invalidateQueries({ queryKey: keys.sessionGuests(sessionId) });
+  const refresh = useCallback(
+    () => queryClient.invalidateQueries({ queryKey: keys.sessionGuests(sessionId) }),
+    [queryClient, sessionId],
+  );
   const [role, setRole] = useState<GuestRole>('watch');
   const [minutes, setMinutes] = useState(DEFAULT_MINUTES);
   const make = useMutation({
@@ -52,8 +55,8 @@ export default function ShareDialog(props: {
   const names = watching.map(({ id, name }) => `${id} ${name}`).join();
   // biome-ignore lint/correctness/useExhaustiveDependencies: the list follows the guests
   useEffect(() => {
-    void queryClient.invalidateQueries({ queryKey: keys.sessionGuests(sessionId) });
-  }, [names, queryClient, sessionId]);
+    void refresh();
+  }, [names, refresh]);
 
   const all = list.data?.guests ?? [];
   const guests = all.filter(({ name }) => name !== null);
@@ -65,7 +68,11 @@ export default function ShareDialog(props: {
     return (
       <li key={guest.id} className={styles.guest}>
         <span className={styles.guestName}>{guest.name ?? rightsLabel(guest)}</span>
-        <Button size="xs" loading={remove.isPending} onClick={() => remove.mutate(guest.id)}>
+        <Button
+          size="xs"
+          loading={remove.isPending && remove.variables === guest.id}
+          onClick={() => remove.mutate(guest.id)}
+        >
           {isLink ? t('Revoke') : t('Remove {name}', { name: guest.name ?? '' })}
         </Button>
         <small>
@@ -79,7 +86,7 @@ export default function ShareDialog(props: {
     <Dialog opened onClose={props.onClose} title={t('Share with a guest')}>
       <p className={styles.hint}>
         {t(
-          'A guest needs no account. Each link is for one guest, who sees and hears this app as long as you watch, and nothing else of you.',
+          'A guest needs no account. Each link is for one guest, who sees and hears this app as long as you watch.',
         )}
       </p>
       {list.isError && <Problem error={list.error} retry={() => void list.refetch()} />}
@@ -119,7 +126,16 @@ export default function ShareDialog(props: {
           </p>
         </div>
       )}
-      {remove.isError && <Problem error={remove.error} />}
+      {remove.isError &&
+        (remove.error instanceof ApiFailure && remove.error.code === 'agent_not_connected' ? (
+          <p role="alert">
+            {t(
+              'The machine has not confirmed that the guest is disconnected. It is asked again every few seconds.',
+            )}
+          </p>
+        ) : (
+          <Problem error={remove.error} />
+        ))}
       {guests.length > 0 && (
         <>
           <h3 className={styles.place}>{t('Guests')}</h3>

@@ -73,7 +73,12 @@ export function TheatreDialogs(props: {
       </ConfirmDialog>
       <Suspense fallback={null}>
         {dialog === 'swap' && session !== undefined && (
-          <SwapDialog sessionId={session.id} appId={app.id} onClose={onClose} />
+          <SwapDialog
+            sessionId={session.id}
+            appId={app.id}
+            hasGuests={stream.guests.length > 0}
+            onClose={onClose}
+          />
         )}
         {dialog === 'quality' && session !== undefined && (
           <RelaunchDialog
