@@ -17,9 +17,10 @@ import { ViewerSocket } from './viewer-socket.ts';
  */
 const MAX_REMEMBERED_CONNS = 4_096;
 /**
- * First number of the sockets of the guest in slot 1, and distance to the next slot. The owner's numbers are times of
- * the clock, so they stay below it for 3,000 years. So no socket of a guest has the number of another person's socket, even
- * if two replicas number sockets in the same millisecond.
+ * Distance between the numbers of two persons' sockets: a number is slot × GUEST_CONNS plus the clock in milliseconds,
+ * and the owner has slot 0. The clock stays below this distance, so two persons never get the same number, even if two
+ * replicas number sockets in the same millisecond. With at most MAX_GUESTS slots every number stays below 2^53, so it
+ * is exact in JSON.
  */
 const GUEST_CONNS = 100_000_000_000_000;
 

@@ -1,6 +1,6 @@
 import type { Timer } from '@footlight/platform';
 import type { AgentSignal, SessionGuests, StreamSpec } from '@footlight/protocol/agent';
-import { MAX_GUEST_MINUTES, OWNER_AWAY_MS } from '@footlight/protocol/guests';
+import { type GuestRole, MAX_GUEST_MINUTES, OWNER_AWAY_MS } from '@footlight/protocol/guests';
 import type { ControlBye, WatchingGuest } from '@footlight/protocol/input';
 import type { AudioPacket } from '../encode/audio-pipeline.ts';
 import type { EncodedFrame } from '../encode/video-pipeline.ts';
@@ -44,7 +44,7 @@ const MAX_ENDS_IN_MS = MAX_GUEST_MINUTES * 60_000;
 
 interface Guest {
   readonly id: string;
-  readonly rights: PageRights;
+  readonly rights: PageRights & { role: GuestRole };
   name: string;
   /** null: the guest has not joined, or left. */
   peers: Peers | null;
@@ -81,10 +81,7 @@ export class Guests {
   get watching(): WatchingGuest[] {
     return [...this.#guests.values()]
       .filter(({ isConnected }) => isConnected)
-      .map(({ id, name, rights }) => {
-        const role = rights.role === 'owner' ? 'watch' : rights.role;
-        return { id, name, role, pad_index: rights.padIndex };
-      });
+      .map(({ id, name, rights: { role, padIndex } }) => ({ id, name, role, pad_index: padIndex }));
   }
 
   /** Applies the list of the control plane: guests who are not on it are disconnected at once. */

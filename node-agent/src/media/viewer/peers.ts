@@ -84,9 +84,9 @@ interface Attached extends AttachedSocket {
 const GOODBYE_MS = 150;
 
 /**
- * The peer connections of one person in a session: one attached socket, one newest negotiation, and at most one older connection
- * that keeps playing until the newer one is connected or 10 s have passed. negotiation.ts makes the decisions, and this
- * class applies them.
+ * The peer connections of one person in a session: one attached socket, one newest negotiation, and at most one older
+ * connection that keeps playing until the newer one is connected or 10 s have passed. negotiation.ts makes the
+ * decisions, and this class applies them.
  *
  * A detach does not close a connection. Teardown: close() sends a last control message and closes all connections.
  */

@@ -53,8 +53,9 @@ export class SignalingRelays {
 }
 
 /**
- * Relays signaling of one person from the link to a session's worker. If a browser socket is older than the newest attached socket,
- * its messages are dropped. If a socket is attached before the worker has its session, the messages wait.
+ * Relays signaling of one person from the link to a session's worker. If a browser socket is older than the newest
+ * attached socket, its messages are dropped. If a socket is attached before the worker has its session, the messages
+ * wait.
  */
 export class SignalingRelay {
   readonly #send: (message: ParentMessage) => void;
