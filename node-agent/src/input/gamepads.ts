@@ -40,7 +40,9 @@ export interface GamepadsOptions {
 interface Slot {
   pad: VirtualPad;
   holder: PadHolder;
-  /** Time at which the holder loses the pad, because the viewer has not announced it; null: the viewer has announced it. */
+  /**
+   * Time at which the holder loses the pad, because the viewer has not announced it; null: the viewer has announced it.
+   */
   goesAtMs: number | null;
 }
 
@@ -57,8 +59,8 @@ export function physOf(sessionId: string, index: number): string {
  * close() removes all pads; if the process dies, the kernel removes them.
  *
  * Several persons may use gamepads. A pad belongs to the person whose page announced it first, and messages of other
- * persons about it have no effect. But a person gets the reserved pad even if another person holds it, and the owner gets
- * a pad whose holder is away. When the holder loses a pad, another person who has announced it gets it.
+ * persons about it have no effect. But a person gets the reserved pad even if another person holds it, and the owner
+ * gets a pad whose holder is away. When the holder loses a pad, another person who has announced it gets it.
  */
 export class Gamepads {
   readonly #options: GamepadsOptions;

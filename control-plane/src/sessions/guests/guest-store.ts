@@ -19,7 +19,10 @@ export function loadGuests(db: Executor, sessionId: string, nowMs: number): Prom
     .execute();
 }
 
-/** Locks the session, so that no other transaction adds guests to it meanwhile. @returns false: the session was deleted */
+/**
+ * Locks the session, so that no other transaction adds guests to it meanwhile.
+ * @returns false: the session was deleted
+ */
 export async function lockSessionOfGuests(tx: Tx, sessionId: string): Promise<boolean> {
   const row = await tx
     .selectFrom('sessions')

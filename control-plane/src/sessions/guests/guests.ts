@@ -51,9 +51,9 @@ export interface JoinedGuest {
  * The links of sessions and the guests who use them. Every method with a parameter `caller` checks that this account
  * owns the session.
  *
- * Each change is stored first and then sent to the host, as the whole list with a version. A host that was not connected
- * gets the list when it connects again. If a connected host does not acknowledge the end of a guest, the leader sends
- * the list again until the host does.
+ * Each change is stored first and then sent to the host, as the whole list with a version. A host that was not
+ * connected gets the list when it connects again. If a connected host does not acknowledge the end of a guest, the
+ * leader sends the list again until the host does.
  */
 export interface Guests {
   list(caller: Caller, sessionId: string): Promise<Success<'guests.list'>>;
@@ -93,8 +93,8 @@ export function createGuests(
 
   /**
    * Sends the list of a session to its host.
-   * @returns acked: the host has applied the list; absent: the host does not have the session, or is not connected and gets
-   *   the list when it connects; unknown: a connected host may still have an older list
+   * @returns acked: the host has applied the list; absent: the host does not have the session, or is not connected and
+   *   gets the list when it connects; unknown: a connected host may still have an older list
    */
   async function sendList(hostId: string, sessionId: string): Promise<'acked' | 'absent' | 'unknown'> {
     const loaded = await loadGuestList(database.db, sessionId, clock.nowMs());

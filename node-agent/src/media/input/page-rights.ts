@@ -17,8 +17,8 @@ export const mayControl = ({ role }: PageRights): boolean => role === 'owner' ||
 export const mayUsePads = ({ role }: PageRights): boolean => role !== 'watch';
 
 /**
- * Indexes of the gamepads that the person may use, in the order of their use; null: all, from the first. A guest with full
- * control begins with the last one, because the owner uses the first ones.
+ * Indexes of the gamepads that the person may use, in the order of their use; null: all, from the first. A guest with
+ * full control begins with the last one, because the owner uses the first ones.
  * @param maxPads number of the session's gamepads
  */
 export function padIndexes({ role, padIndex }: PageRights, maxPads: number): number[] | null {

@@ -3,8 +3,8 @@ import type { InputAction } from './input-state.ts';
 import type { PageRights } from './page-rights.ts';
 
 /**
- * Actions for the display, without actions for gamepads and touch contacts, which have their own devices. A text has the
- * person who typed it, because it is dropped when this person leaves.
+ * Actions for the display, without actions for gamepads and touch contacts, which have their own devices. A text has
+ * the person who typed it, because it is dropped when this person leaves.
  */
 export type DisplayAction =
   | Exclude<InputAction, { do: 'text' | 'pad_on' | 'pad_off' | 'pad' | 'contact' }>

@@ -29,9 +29,9 @@ export interface GuestsOptions
 }
 
 /**
- * Keyframes on request of one guest: two in ten seconds, later requests wait. A keyframe costs the owner quality, because
- * it takes bits from the pictures after it. At a GOP of a second, four guests who request keyframes all the time cause
- * less than one additional keyframe a second. Chosen, not measured.
+ * Keyframes on request of one guest: two in ten seconds, later requests wait. A keyframe costs the owner quality,
+ * because it takes bits from the pictures after it. At a GOP of a second, four guests who request keyframes all the
+ * time cause less than one additional keyframe a second. Chosen, not measured.
  */
 const KEYFRAMES = { windowMs: 10_000, perWindow: 2 } as const;
 /**
@@ -59,8 +59,8 @@ interface Guest {
  * one encoder, whose rate follows the owner's path.
  *
  * The control plane's list decides who may be here and what they may do; messages of a guest's page cannot change it. A
- * guest is absent → listed (allow) → watching (attach) → absent (a list without the guest, or the end of its time). While
- * the owner's page is not connected, guests get no frames, and their input is ignored; after OWNER_AWAY_MS their
+ * guest is absent → listed (allow) → watching (attach) → absent (a list without the guest, or the end of its time).
+ * While the owner's page is not connected, guests get no frames, and their input is ignored; after OWNER_AWAY_MS their
  * connections are closed, and they stay listed. Owner: the media session; close() once.
  */
 export class Guests {

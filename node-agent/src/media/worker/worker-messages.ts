@@ -3,10 +3,10 @@
  *
  * Life of a worker: `warm` → prepare → `prepared` → start → `encoding` → … → stop → `stopped`, exit 0. `attach`,
  * `detach`, `signal` and `guests` are allowed right after `prepare`, so that ICE and DTLS run in parallel with the
- * preparation and the app's start. `tune` and `watch_app` are allowed after `prepared`. A `failure` is final: the worker
- * stops its pipeline, waits for `stop`, and exits with 1 when the channel closes. Messages in both directions are
- * validated. The agent does not trust the worker, because the worker runs with the session's uid and receives data from
- * the network.
+ * preparation and the app's start. `tune` and `watch_app` are allowed after `prepared`. A `failure` is final: the
+ * worker stops its pipeline, waits for `stop`, and exits with 1 when the channel closes. Messages in both directions
+ * are validated. The agent does not trust the worker, because the worker runs with the session's uid and receives data
+ * from the network.
  */
 
 import {

@@ -123,8 +123,8 @@ export interface SessionGuestsTable {
 }
 
 /**
- * A signaling token of a guest; it works only once. It is not in the table of the owners' tokens, so that a replica of an
- * older release cannot accept it as a token of the owner.
+ * A signaling token of a guest; it works only once. It is not in the table of the owners' tokens, so that a replica of
+ * an older release cannot accept it as a token of the owner.
  */
 export interface GuestTokensTable {
   /** SHA-256 hex. */

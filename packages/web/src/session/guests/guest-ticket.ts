@@ -6,8 +6,8 @@ const FINAL: readonly string[] = ['guest_link_invalid', 'sharing_disabled'];
 
 /**
  * Gets a token for another connection of a guest.
- * @throws SignalingRefused when the link or sharing has ended; other errors may be retried: for example, during an upgrade
- *   a replica of an older release answers 404, because it does not know guests
+ * @throws SignalingRefused when the link or sharing has ended; other errors may be retried: for example, during an
+ *   upgrade a replica of an older release answers 404, because it does not know guests
  */
 export async function guestTicket(
   { SignalingRefused }: Pick<Player, 'SignalingRefused'>,
