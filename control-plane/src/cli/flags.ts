@@ -34,7 +34,7 @@ interface JsonSchema {
 }
 
 /** Names of members that are passwords or tokens. Each is read from a file, because all users see arguments. */
-const SECRET_FIELD = /^(?:(?:current_|new_)?password|token|invite_code|answer)$/;
+const SECRET_FIELD = /^(?:(?:current_|new_)?password|token|secret|invite_code|answer)$/;
 /** Secrets whose members have ordinary names. */
 const SECRET_FIELDS_OF: Readonly<Record<string, readonly string[]>> = { 'secrets.set': ['value'] };
 

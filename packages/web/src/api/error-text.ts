@@ -47,6 +47,7 @@ type ToldByServer =
   | 'session_not_running'
   | 'sharing_disabled'
   | 'sharing_unsupported'
+  | 'too_many_guests'
   | 'validation_failed';
 
 const BY_CODE: Readonly<Record<Exclude<ErrorCode, SignOnCode | ToldByServer> | 'network', Texts>> = {
@@ -114,7 +115,6 @@ const BY_CODE: Readonly<Record<Exclude<ErrorCode, SignOnCode | ToldByServer> | '
     msg('This app is not offered in that quality'),
     msg('Choose another one and try again.'),
   ],
-  too_many_guests: [msg('There are as many links as possible'), msg('Remove a guest or a link first.')],
   no_host_available: [
     msg('No machine can run this app right now'),
     msg('Ask an administrator to look at the hosts, or try again later.'),

@@ -1,4 +1,4 @@
-import type { GuestRole } from '@footlight/protocol/guests';
+import { type GuestRole, MAX_GUESTS } from '@footlight/protocol/guests';
 import type { WatchingGuest } from '@footlight/protocol/input';
 import type { SessionGuest } from '@footlight/protocol/rest';
 import { Button } from '@mantine/core';
@@ -95,7 +95,12 @@ export default function ShareDialog(props: {
           {t('This app cannot be shared: an administrator switched it off, or the machine is too old.')}
         </p>
       )}
-      {list.data?.can_share === true && (
+      {list.data?.can_share === true && all.length >= MAX_GUESTS && (
+        <p className={styles.hint}>
+          {t('There are as many links as possible. Remove a guest or a link first.')}
+        </p>
+      )}
+      {list.data?.can_share === true && all.length < MAX_GUESTS && (
         <>
           <h3 className={styles.place}>{t('The guest may')}</h3>
           <div className={styles.choices}>
