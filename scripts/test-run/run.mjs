@@ -184,6 +184,8 @@ export class TestRun {
       suite.background ?? false,
     );
     if (code !== 0) {
+      // scripts/check in a fresh clone: no run of tests has made the folder yet.
+      mkdirSync(results, { recursive: true });
       const log = path.join(results, `${name.replaceAll(/[^a-z]+/g, '-')}.log`);
       writeFileSync(log, output);
       const report = output.slice(Math.max(0, output.search(FAILURES)));
