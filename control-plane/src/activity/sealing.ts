@@ -14,7 +14,7 @@ const EVERY_MS = 10 * SECOND_MS;
 const BATCH = 500;
 /** A log that was never sealed is sealed over several runs, because a run must end before its lease does. */
 const MAX_BATCHES = 20;
-const TELL_EVERY_MS = HOUR_MS;
+const LOG_HEAD_EVERY_MS = HOUR_MS;
 /** One warning for ten minutes without seals. */
 const RUNS_PER_WARNING = (10 * MINUTE_MS) / EVERY_MS;
 
@@ -34,7 +34,7 @@ export function registerSealing(
    * stored one was deleted: otherwise the chain would fit again, and the deletion would not show.
    */
   let known: { fence: number; head: KnownHead | null } | null = null;
-  let toldAtMs: number | null = null;
+  let headLoggedAtMs: number | null = null;
   /** Runs in a row in which a writer held the log. */
   let failedRuns = 0;
 
@@ -65,11 +65,11 @@ export function registerSealing(
   }
 
   /** Writes the head to the log from time to time, so that it is known outside of the database. */
-  function tell(): void {
+  function logHead(): void {
     const nowMs = clock.monotonicMs();
     const head = known?.head;
-    if (!head || (toldAtMs !== null && nowMs - toldAtMs < TELL_EVERY_MS)) return;
-    toldAtMs = nowMs;
+    if (!head || (headLoggedAtMs !== null && nowMs - headLoggedAtMs < LOG_HEAD_EVERY_MS)) return;
+    headLoggedAtMs = nowMs;
     logger.info({ number: head.number, head: head.hash }, 'activity.sealed');
   }
 
@@ -92,7 +92,7 @@ export function registerSealing(
       failedRuns = 0;
       for (let batch = 0; batch < MAX_BATCHES; batch += 1)
         if ((await sealBatch(fence, untilId)) < BATCH) break;
-      tell();
+      logHead();
     },
   });
 }

@@ -12,7 +12,7 @@ export interface Access {
   readonly url: string;
   /** SHA-256 of the only accepted certificate; null: the certificate is verified as usual. */
   readonly fingerprint: string | null;
-  /** null: nobody is signed in. */
+  /** null: there is no token, so requests are sent without one. */
   readonly token: string | null;
 }
 

@@ -21,7 +21,10 @@ export function credentialsFile(environment: Environment, home: string): string 
   return path.join(folder, 'footlight', 'credentials.json');
 }
 
-/** @returns null: nobody is signed in @throws CliFailure if the file is damaged, or readable for others */
+/**
+ * @returns null: there is no credentials file, so the person must run `footlight login` first
+ * @throws CliFailure if the file is damaged, or other users can read it
+ */
 export function readCredentials(file: string): Credentials | null {
   let text: string;
   try {

@@ -30,7 +30,7 @@ import {
 } from './identity.ts';
 import { findLinkedUser, firstFreeUsername, insertIdentity, isLinked } from './store.ts';
 
-/** Random bytes after a username of which all numbered forms are taken. */
+/** If `ada` and all its numbered forms such as `ada-2` are taken, the username gets this many random bytes as hex. */
 const SUFFIX_BYTES = 4;
 
 /** The account of a person of the provider, and what the sign-in changed. */
