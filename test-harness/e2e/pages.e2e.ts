@@ -238,9 +238,10 @@ describe('every page', () => {
       const load = async () => {
         await page.goto(`${stack.httpsUrl}${url()}`);
         await page.getByRole('heading', { level: 1 }).first().waitFor();
+        // Until every part of a page is loaded, the page can be hidden, also its heading.
+        await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
         // On a phone, the sections of some pages are folded.
         if (page.viewportSize()?.width === PHONE.width) {
-          await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
           const folds = page.locator('main h2 button[aria-expanded="false"]');
           while ((await folds.count()) > 0) await folds.first().click();
         }
