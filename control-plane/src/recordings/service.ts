@@ -217,10 +217,7 @@ export function createRecordings(platform: Platform, { agents }: { agents: Agent
 
     async upload(hostId, id, upload) {
       if (!(await isRecordingOfHost(db, hostId, id, clock.nowMs())))
-        throw new ApiError('unauthorized', {
-          message: 'The node credential is not valid.',
-          headers: { connection: 'close' },
-        });
+        throw new ApiError('unauthorized', { message: 'The node credential is not valid.' });
       await transfers.send(id, hostId, upload);
     },
 

@@ -175,9 +175,4 @@ export class Transfers {
   }
 }
 
-const nobodyWaits = (): ApiError =>
-  new ApiError('conflict', {
-    message: 'Nobody waits for this recording.',
-    // Close the connection, because the rest of the body is not read.
-    headers: { connection: 'close' },
-  });
+const nobodyWaits = (): ApiError => new ApiError('conflict', { message: 'Nobody waits for this recording.' });

@@ -1,12 +1,15 @@
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough, pipeline } from 'node:stream';
 import { systemClock } from '@footlight/platform';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { png } from '../../../artwork/testing/pictures.ts';
 import { createTestApp, type TestApp } from '../../../testing/index.ts';
+import { guardConnections } from './connection-guard.ts';
 
 let folder: string;
 let app: TestApp;
@@ -59,8 +62,8 @@ interface Conversation {
   isClosed(): boolean;
 }
 
-function say(text: string): Conversation {
-  const socket = connect(port, '127.0.0.1');
+function say(text: string, server?: Server): Conversation {
+  const socket = connect(server === undefined ? port : (server.address() as AddressInfo).port, '127.0.0.1');
   let received = '';
   let closed = false;
   socket.setEncoding('latin1').on('data', (chunk: string) => {
@@ -155,4 +158,31 @@ describe('a connection cannot make one turn of the event loop long', () => {
     await expect.poll(answers).toEqual([401, 200]);
     socket.destroy();
   });
+
+  test('a long body that nothing asked for does not cost the client its answer', async () => {
+    const { socket, answers } = say('POST /v1/apps HTTP/1.1\r\nHost: a\r\nContent-Length: 4000000\r\n\r\n');
+    socket.write('x'.repeat(4_000_000));
+    socket.write(HEALTH);
+    await expect.poll(answers).toEqual([401, 200]);
+    socket.destroy();
+  });
+});
+
+test('a client that disconnects from an interrupted pipeline does no harm', async () => {
+  const server = createServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const client = say('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf of it', server);
+  await new Promise<void>((closed) => {
+    server.on(
+      'request',
+      guardConnections((request, response) => {
+        // An exception in an earlier listener of this event would fail the run.
+        response.on('close', closed);
+        const sink = new PassThrough();
+        pipeline(request, sink, () => client.socket.destroy());
+        request.once('data', () => sink.destroy());
+      }),
+    );
+  });
+  server.close();
 });

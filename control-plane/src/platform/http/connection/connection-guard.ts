@@ -44,19 +44,19 @@ type GuardedSocket = Socket & { [EXCHANGES]?: Exchange[] };
  * memory.
  */
 export function guardConnections(handler: Handler): Handler {
-  function begin({ request, response }: Exchange): void {
-    response.on('close', answered);
-    if (request.headers['transfer-encoding'] !== undefined) response.on('prefinish', drainRequest);
+  function begin(socket: GuardedSocket, { request, response }: Exchange): void {
+    response.on('close', () => answered(socket));
+    response.on('prefinish', drainRequest);
     handler(request, response);
   }
 
-  function answered(this: ServerResponse): void {
-    const socket = this.req.socket as GuardedSocket;
+  // The socket is passed on, because `pipeline` sets the socket of an interrupted request to null.
+  function answered(socket: GuardedSocket): void {
     const exchanges = socket[EXCHANGES];
     exchanges?.shift();
     const next = exchanges?.[0];
     // After an answer with `Connection: close` the waiting requests are not answered.
-    if (next !== undefined && socket.writable) begin(next);
+    if (next !== undefined && socket.writable) begin(socket, next);
   }
 
   return (request, response) => {
@@ -75,7 +75,7 @@ export function guardConnections(handler: Handler): Handler {
       return;
     }
     exchanges.push(exchange);
-    if (exchanges.length === 1) begin(exchange);
+    if (exchanges.length === 1) begin(socket, exchange);
   };
 }
 
@@ -100,7 +100,10 @@ export class ChunkCount {
   }
 }
 
-/** Limits the discarded bytes of an unread body; Node alone would discard without a limit. */
+/**
+ * Limits the discarded bytes of an unread body; Node alone would discard without a limit. The body is discarded at all,
+ * because a connection that is closed with unread data is reset, and then the client may lose the answer.
+ */
 function drainRequest(this: ServerResponse): void {
   const { req: request } = this;
   if (request.complete) return;
