@@ -108,17 +108,18 @@ export class TcpRelay {
       if (dueMs <= nowMs) this.#pass(far, near, chunk);
       else systemClock.setTimeout(() => this.#pass(far, near, chunk), dueMs - nowMs);
     });
-    for (const [socket, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
+    for (const socket of [near, far]) {
       this.#sockets.add(socket);
       socket.on('error', () => undefined);
       socket.on('close', () => {
         this.#sockets.delete(socket);
-        // A half-open connection does not pass on the close of one end. The last data, such as the refusal of an upload,
-        // arrive before the close.
-        if (!this.#dead.delete(socket)) other.destroySoon();
+        // A half-open connection does not pass on the close of one end.
+        if (this.#dead.delete(socket)) return;
+        // The last data, such as the refusal of an upload, must arrive before the close. A client that still sends the
+        // upload would lose them if the relay closed the socket with unread data, because the kernel then resets the
+        // connection. So the relay reads and discards the rest until the client closes.
+        if (socket === far) near.end().resume();
+        else far.destroySoon();
       });
     }
   }
