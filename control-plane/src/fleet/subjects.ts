@@ -82,7 +82,7 @@ export const hostSubjects = {
    */
   release: { name: 'host.release', payload: none, reply: none },
   /** A viewer's signaling message for the agent. */
-  signal: { name: 'host.signal', payload: signalToAgent },
+  signal: { name: 'host.signal', payload: signalToAgent, rawField: 'text' },
   /** A signaling message was dropped, because the send queue of the agent was full. The key is the session's id. */
   signalRefused: { name: 'host.signal_refused', payload: z.object({ conn: z.number() }) },
   changed: { name: 'host.changed', payload: hostChange },

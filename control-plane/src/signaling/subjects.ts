@@ -47,7 +47,7 @@ export const sessionSubjects = {
   /** A change of the session that people can see. */
   changed: { name: 'session.changed', payload: sessionChange },
   /** An agent's message, for the replica with the viewer's socket. */
-  signal: { name: 'session.signal', payload: signalToViewer },
+  signal: { name: 'session.signal', payload: signalToViewer, rawField: 'text' },
   /** A socket announces that it is now the session's viewer. */
   viewer: { name: 'session.viewer', payload: z.object({ conn: z.number(), client_id: z.string() }) },
   /** An older socket of a page was replaced by a newer socket of the same page. */

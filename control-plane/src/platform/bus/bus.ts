@@ -9,6 +9,11 @@ import type { z } from 'zod';
 export interface Subject<Payload> {
   readonly name: string;
   readonly payload: z.ZodType<Payload>;
+  /**
+   * The field of the payload with a long text, which is sent as it is after the JSON of the other fields. As a JSON
+   * string, a session description would be escaped and parsed once more on each hop.
+   */
+  readonly rawField?: string;
 }
 
 /** One kind of message that gets one answer. */

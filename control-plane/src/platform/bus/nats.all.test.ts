@@ -10,7 +10,7 @@ import { passed } from '../../testing/replicas.ts';
 import { loadCertificate } from '../tls.ts';
 import type { Bus } from './bus.ts';
 import { createNatsBus, type NatsOptions } from './nats.ts';
-import { describeContract, halves, numbers } from './testing/contract.ts';
+import { describeContract, halves, numbers, texts } from './testing/contract.ts';
 
 const TOKEN = 'a-token-of-the-bus';
 describe('the bus of several replicas', () => {
@@ -178,6 +178,18 @@ describe('the bus of several replicas', () => {
       expect(log.join()).not.toContain('a secret');
     });
 
+    test('reads a text in the JSON, as replicas of an older release send it', async () => {
+      const heard: unknown[] = [];
+      bus.subscribe(texts, 'a', (payload) => heard.push(payload));
+      await expect
+        .poll(async () => {
+          stranger.publish('footlight.test.texts.a', JSON.stringify({ n: 1, text: 'two\nlines' }));
+          await stranger.flush();
+          return heard[0];
+        })
+        .toEqual({ n: 1, text: 'two\nlines' });
+    });
+
     test('an answer that does not match the schema counts as none', async () => {
       stranger.subscribe('footlight.test.halves.a', {
         callback: (_error, message) => void message.respond('"half"'),
@@ -187,16 +199,16 @@ describe('the bus of several replicas', () => {
     });
 
     test('a message that the server would refuse is not sent, and an error is reported', async () => {
-      const texts = { name: 'test.texts', payload: z.string(), reply: z.string() };
+      const words = { name: 'test.words', payload: z.string(), reply: z.string() };
       const large = 'x'.repeat(2 * 1024 * 1024);
-      bus.publish(texts, 'a', large);
+      bus.publish(words, 'a', large);
       expect(log.join()).toContain('bus.not_sent');
-      stranger.subscribe('footlight.test.texts.a', {
+      stranger.subscribe('footlight.test.words.a', {
         callback: (_error, message) => void message.respond('"x"'),
       });
       await stranger.flush();
-      expect(await bus.request(texts, 'a', large, 5_000)).toEqual({ kind: 'no_answer' });
-      expect(await bus.request(texts, 'a', 'small', 5_000)).toEqual({ kind: 'reply', reply: 'x' });
+      expect(await bus.request(words, 'a', large, 5_000)).toEqual({ kind: 'no_answer' });
+      expect(await bus.request(words, 'a', 'small', 5_000)).toEqual({ kind: 'reply', reply: 'x' });
     });
   });
 

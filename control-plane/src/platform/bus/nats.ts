@@ -90,7 +90,7 @@ export async function createNatsBus(
   function read<T>(subject: Subject<unknown>, schema: z.ZodType<T>, message: Msg): T | undefined {
     if (message.data.length === 0) return undefined;
     try {
-      return schema.parse(decode(message.data));
+      return schema.parse(decode(subject, message.data));
     } catch (error) {
       line(subject, error, 'bus.malformed');
       return undefined;
@@ -147,7 +147,7 @@ export async function createNatsBus(
       own.publish(subject, key, payload);
       if (closed || !isConnected) return;
       try {
-        connection.publish(wireName(subject, key), encode(payload));
+        connection.publish(wireName(subject, key), encode(subject, payload));
       } catch (error) {
         line(subject, error, 'bus.not_sent');
       }
@@ -168,7 +168,7 @@ export async function createNatsBus(
       if (answer.kind !== 'no_responder' || closed) return answer;
       if (!isConnected) return { kind: 'not_sent' };
       try {
-        const message = await connection.request(wireName(subject, key), encode(payload), {
+        const message = await connection.request(wireName(subject, key), encode(subject, payload), {
           timeout: timeoutMs,
         });
         const reply = read(subject, subject.reply, message);
@@ -181,7 +181,7 @@ export async function createNatsBus(
       return listen(own.respond(subject, key, answer), subject, key, async (message) => {
         const payload = read(subject, subject.payload, message);
         try {
-          message.respond(payload === undefined ? '' : encode(await answer(payload, key)));
+          message.respond(payload === undefined ? '' : encodeReply(await answer(payload, key)));
         } catch (error) {
           failed(subject, error);
           // Answer with an empty message, so that the requester does not wait for its time limit.
@@ -241,9 +241,24 @@ const reasonOf = (error: unknown): string => (error instanceof Error ? error.mes
 const isNoResponder = (error: unknown): boolean => error instanceof RequestError && error.isNoResponders();
 
 // The library's TextEncoder and TextDecoder take one and a half times to twice as long for a signaling message.
-const encode = (payload: unknown): Buffer => Buffer.from(JSON.stringify(payload));
-const decode = ({ buffer, byteOffset, length }: Uint8Array): unknown =>
-  JSON.parse(Buffer.from(buffer, byteOffset, length).toString());
+const encodeReply = (reply: unknown): Buffer => Buffer.from(JSON.stringify(reply));
+
+/** The payload as JSON. A subject's raw field follows after a line feed, which JSON.stringify never writes. */
+function encode({ rawField }: Subject<unknown>, payload: unknown): Buffer {
+  if (rawField === undefined) return Buffer.from(JSON.stringify(payload));
+  const fields = payload as Record<string, unknown>;
+  return Buffer.from(`${JSON.stringify({ ...fields, [rawField]: undefined })}\n${fields[rawField]}`);
+}
+
+/** Also reads a message without a raw field, as replicas of an older release and responders send it. */
+function decode({ rawField }: Subject<unknown>, { buffer, byteOffset, length }: Uint8Array): unknown {
+  const text = Buffer.from(buffer, byteOffset, length).toString();
+  const end = rawField === undefined ? -1 : text.indexOf('\n');
+  if (rawField === undefined || end < 0) return JSON.parse(text);
+  const fields = JSON.parse(text.slice(0, end));
+  fields[rawField] = text.slice(end + 1);
+  return fields;
+}
 
 /** @param key null: any key */
 const wireName = (subject: Subject<unknown>, key: string | null): string =>

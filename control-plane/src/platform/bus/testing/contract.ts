@@ -4,6 +4,11 @@ import type { Bus } from '../bus.ts';
 
 export const numbers = { name: 'test.numbers', payload: z.number() };
 export const halves = { name: 'test.halves', payload: z.number(), reply: z.number() };
+export const texts = {
+  name: 'test.texts',
+  payload: z.object({ n: z.number(), text: z.string() }),
+  rawField: 'text',
+};
 
 /** Two ends of one bus. With an in-process bus both ends are the same object. */
 export interface BusUnderTest {
@@ -43,6 +48,17 @@ export function describeContract(open: () => Promise<BusUnderTest>): void {
       ]);
     expect(heard).toHaveLength(6);
   });
+
+  test.each(['', 'plain', '{"text":"quoted"}', 'two\nlines\n', '\n{"n":2}', 'é 😀 \u0000 \u2028'])(
+    'delivers a raw text unchanged: %j',
+    async (text) => {
+      bus.far.subscribe(texts, 'a', (payload) => heard.push(payload));
+      await bus.settled();
+      bus.near.publish(texts, 'a', { n: 1, text });
+      await bus.settled();
+      expect(heard).toEqual([{ n: 1, text }]);
+    },
+  );
 
   test('a closed subscription hears nothing more; closing twice is fine', async () => {
     const subscription = bus.far.subscribe(numbers, 'a', (payload) => heard.push(payload));
