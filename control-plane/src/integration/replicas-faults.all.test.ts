@@ -34,6 +34,14 @@ describe('three control planes with a fault', () => {
     const moved = 'select count(*)::int as n from hosts where last_registered_at >= $1';
     return (await fleet.beside.query(moved, [ms])).rows[0].n;
   };
+  /** Makes all hosts reconnect to these replicas, in turn. Otherwise a replica has no hosts after its first fault. */
+  async function connectHostsTo(replicas: readonly URL[]): Promise<void> {
+    const cutMs = Date.now();
+    fleet.balancer.targets = replicas;
+    fleet.balancer.cut();
+    await vi.waitFor(async () => expect(await hostsRegisteredSince(cutMs)).toBe(SIZE.hosts), patiently);
+    fleet.balancer.targets = fleet.addresses();
+  }
 
   const FAULTS: Record<string, (n: number) => Promise<void>> = {
     'a replica is killed, others take launches at once, and another one is started': async (n) => {
@@ -65,13 +73,15 @@ describe('three control planes with a fault', () => {
       await expect.poll(() => isCutOff(n), RECOVERED).toBe(false);
     },
     'a replica is cut off from Postgres, and its packets are dropped': async (n) => {
-      const cutMs = Date.now();
       const { postgres, process } = fleet.at(n);
+      await connectHostsTo([new URL(process.url)]);
+      const cutMs = Date.now();
       postgres.mode = 'stall';
       const readiness = async () => (await fetch(`${process.url}/health/ready`)).status;
       await expect.poll(readiness, patiently).toBe(503);
       fleet.balancer.targets = fleet.addresses(n);
       // The replica's hosts move to the others, although only the replica itself can detect the fault.
+      await vi.waitFor(async () => expect(await hostsRegisteredSince(cutMs)).toBe(SIZE.hosts), RECOVERED);
       await fleet.expectRecovered([n + 1, n + 2]);
       await fleet.expectWorkOnEachHost(n + 1, n + 2);
       await leasesAreOver(cutMs);
@@ -113,6 +123,7 @@ describe('three control planes with a fault', () => {
     '%s: no session is lost or doubled, no slot is booked twice',
     async (fault) => {
       for (let n = 0; n < TIMES; n += 1) {
+        await connectHostsTo(fleet.addresses());
         await FAULTS[fault]?.(n % 3);
         await fleet.expectRecovered();
         await fleet.expectWork();
