@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { eventually, freePort, isListening } from './stack/program.ts';
+import { eventually, freePort } from './stack/program.ts';
 
 const START_LIMIT_MS = 20_000;
 
@@ -78,7 +78,8 @@ export async function startTurnServer(options: TurnServerOptions): Promise<TurnS
   try {
     await eventually(`turnserver listens on ${port}`, START_LIMIT_MS, () => {
       if (child.exitCode !== null || child.pid === undefined) throw new Error(output);
-      return isListening(port, address);
+      // The server opens its UDP socket last.
+      return output.includes(`UDP listener opened on: ${address}:${port}`);
     });
   } catch (error) {
     await stop();

@@ -87,9 +87,9 @@ export function startProgram(
 }
 
 /** null: the port is not open yet. */
-export function isListening(port: number, address = '127.0.0.1'): Promise<true | null> {
+export function isListening(port: number): Promise<true | null> {
   return new Promise((resolve) => {
-    const socket = net.connect(port, address);
+    const socket = net.connect(port, '127.0.0.1');
     socket.once('connect', () => {
       socket.destroy();
       resolve(true);

@@ -28,7 +28,7 @@ test('the library allocates a relay at a TURN server over UDP, and candidates na
   try {
     const relayed = () => found.filter((line) => line.includes(' typ relay '));
     await vi.waitFor(() => expect(relayed()).toHaveLength(1), { timeout: 60_000 });
-    expect(server.log()).toContain(`username=<${username}>`);
+    await expect.poll(() => server.log()).toContain(`username=<${username}>`);
   } finally {
     connection.close();
   }
