@@ -46,6 +46,7 @@ import { PeriodicWriter } from './platform/queues/periodic-writer.ts';
 import { WriteBatch } from './platform/queues/write-batch.ts';
 import { loadCertificate, pairPaths } from './platform/tls.ts';
 import { ReloadedCertificate } from './platform/tls-reload.ts';
+import { createPreflights, registerPreflightRoutes } from './preflight/index.ts';
 import { createProfiles, registerProfilesRoutes } from './profiles/index.ts';
 import { createRecordings, registerRecordingsRoutes } from './recordings/index.ts';
 import { registerReference } from './reference/index.ts';
@@ -286,6 +287,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     registerProfilesRoutes(server, profiles);
     registerSettingsRoutes(server, { settings, secrets });
     registerFleetRoutes(server, fleet);
+    registerPreflightRoutes(server, createPreflights(platform, fleet));
     registerActivityRoutes(server, activity);
     registerDeletionRoutes(server, platform);
     registerGuestRoutes(server, sessions.guests, { config, clock });

@@ -29,6 +29,7 @@ export function agentLinkHandler(agent: () => AgentParts, requestRestart: () => 
           'capture',
           'recorder',
           'guests',
+          'preflight',
           ...(parts.config.processRuntime ? ['process_runtime'] : []),
           ...(parts.console.need() === null ? ['console'] : []),
           ...imageFeatures(parts),
@@ -120,6 +121,8 @@ async function obey(
     case 'image_remove':
       if (images === null || imageFeatures(parts).length === 0) return unknownCommand(command);
       return images.command(command);
+    case 'preflight':
+      return parts.preflights.run(command);
     default:
       return supervisor.command(command);
   }

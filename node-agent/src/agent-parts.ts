@@ -11,6 +11,7 @@ import type { AgentJobs } from './jobs/agent-jobs.ts';
 import type { ControlLink } from './link/control-link.ts';
 import type { MediaWorkerPool } from './media/worker/worker-pool.ts';
 import type { AgentMetrics } from './metrics/agent-metrics.ts';
+import type { Preflights } from './preflight/preflights.ts';
 import type { Inventory } from './readiness/inventory.ts';
 import type { FlightRecorder } from './recorder/flight-recorder.ts';
 import type { AgentContainers } from './runtime/container/agent-containers.ts';
@@ -58,6 +59,7 @@ export interface AgentParts {
   readonly metrics: AgentMetrics | null;
   readonly jobs: AgentJobs;
   readonly homeScanner: HomeScanner;
+  readonly preflights: Preflights;
   /** null until the container engine was checked for the first time. */
   images: HostImages | null;
   /** File systems and free space, as in the last capacity report. */

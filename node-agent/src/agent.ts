@@ -153,8 +153,9 @@ export class Agent {
 
   async #release(): Promise<void> {
     const { collection, containers, displays, images, networks } = this.#parts;
-    const { quarantine, recorder, settings, sweep, warmUps, workers } = this.#parts;
+    const { preflights, quarantine, recorder, settings, sweep, warmUps, workers } = this.#parts;
     displays.close();
+    preflights.close();
     collection.close();
     quarantine.close();
     sweep.close();

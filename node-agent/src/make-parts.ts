@@ -16,6 +16,7 @@ import { IdentityStore } from './link/identity.ts';
 import { createEncoderWarmUp, type WarmUpHost } from './media/warm-up/encoder-warm-up.ts';
 import { createMediaWorkerPool } from './media/worker/worker-pool.ts';
 import type { AgentMetrics } from './metrics/agent-metrics.ts';
+import { Preflights } from './preflight/preflights.ts';
 import { closedAncestor } from './readiness/facts.ts';
 import { Inventory } from './readiness/inventory.ts';
 import { FlightRecorder } from './recorder/flight-recorder.ts';
@@ -168,6 +169,7 @@ export async function makeAgentParts(
   const parts: AgentParts = {
     ...{ config, clock, logger, settings, inventory, displays, console, workers, warmUps, networks },
     ...{ quarantine, sweep, recorder, collection, supervisor, containers, link, metrics, jobs, homeScanner },
+    preflights: new Preflights({ clock, addresses: config.mediaAddresses, ports: config.mediaPorts }),
     images: null,
     reportedStorage: [],
   };

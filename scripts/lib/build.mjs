@@ -78,6 +78,7 @@ const bundles = [
       'recording-main.js': 'media/worker/recording-main.ts',
       'scan-main.js': 'discovery/scan-main.ts',
       'files-main.js': 'files/files-main.ts',
+      'preflight-main.js': 'preflight/preflight-main.ts',
     },
     external: OUTSIDE,
   },

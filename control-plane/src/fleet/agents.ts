@@ -27,6 +27,7 @@ export const COMMAND_LIMITS_MS: Record<ControlCommand['type'], number> = {
   image_ensure: 15 * SECOND_MS,
   image_build: 15 * SECOND_MS,
   image_remove: 15 * SECOND_MS,
+  preflight: ACK_LIMIT_MS,
 };
 
 /** A command without its id. The id is added when the command is sent. */

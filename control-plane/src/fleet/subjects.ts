@@ -3,17 +3,17 @@
  * names another key.
  */
 import { openCode, type RefusalCode } from '@footlight/protocol';
-import { controlCommand } from '@footlight/protocol/agent';
+import { controlCommand, preflightAnswer } from '@footlight/protocol/agent';
 import { hostLoad } from '@footlight/protocol/rest';
 import { z } from 'zod';
 
 /**
- * Result of a command. ok: accepted, not finished. refused: the agent refused it with a code. timeout: no ack in time;
+ * Result of a command. ok: accepted, not finished; `preflight` only for the command with this name. refused: the agent refused it with a code. timeout: no ack in time;
  * the command may still take effect. not_connected: there was no link, or the link was lost before the ack; `sent`
  * tells whether the command was sent.
  */
 const commandResult = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('ok') }),
+  z.object({ kind: z.literal('ok'), preflight: preflightAnswer.optional() }),
   z.object({ kind: z.literal('refused'), code: openCode<RefusalCode>(), error: z.string() }),
   z.object({ kind: z.literal('timeout') }),
   z.object({ kind: z.literal('not_connected'), sent: z.boolean() }),

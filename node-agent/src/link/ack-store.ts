@@ -1,9 +1,11 @@
 import type { Clock } from '@footlight/platform';
 import type { RefusalCode } from '@footlight/protocol';
-import { STORED_ACK_MS, STORED_ACKS } from '@footlight/protocol/agent';
+import { type PreflightAnswer, STORED_ACK_MS, STORED_ACKS } from '@footlight/protocol/agent';
 
-/** Result of a command: accepted, or refused with a code. */
-export type CommandAnswer = { ok: true } | { ok: false; code: RefusalCode; error: string };
+/** Result of a command: accepted, or refused with a code. `preflight`: only of the command with this name. */
+export type CommandAnswer =
+  | { ok: true; preflight?: PreflightAnswer }
+  | { ok: false; code: RefusalCode; error: string };
 
 /**
  * Results of recent commands by command id, so that a repeated command gets the same answer and has no second effect.

@@ -15,9 +15,14 @@ const ASK_LIMIT_MS = 3_000;
 /** Longest output of a tool, enough for tens of thousands of rules. Chosen, not measured. */
 const ANSWER_BYTES = 8 * 1024 * 1024;
 
-/** UDP ports to which viewers send. @param mediaPorts the configured range; null: ephemeral ports are used */
-export function viewerPorts(mediaPorts: readonly [number, number] | null): PortSet {
-  return portSet([[MDNS_PORT, MDNS_PORT], mediaPorts ?? ephemeralPorts()]);
+/** UDP ports to which viewers send. @param configured the configured range; null: ephemeral ports are used */
+export function viewerPorts(configured: readonly [number, number] | null): PortSet {
+  return portSet([[MDNS_PORT, MDNS_PORT], mediaPorts(configured)]);
+}
+
+/** UDP ports of media, inclusive. @param configured the configured range; null: ephemeral ports are used */
+export function mediaPorts(configured: readonly [number, number] | null): readonly [number, number] {
+  return configured ?? ephemeralPorts();
 }
 
 function ephemeralPorts(): readonly [number, number] {

@@ -24,6 +24,7 @@ import {
   renegotiateSchema,
 } from '../signal/messages.ts';
 import { consoleConfigSchema } from './capacity.ts';
+import { preflightSchema } from './preflight.ts';
 import { appSpecSchema, assignFields } from './session-spec.ts';
 import { ackSchema, linkErrorSchema } from './upstream.ts';
 
@@ -227,6 +228,7 @@ export const controlCommand = z.discriminatedUnion('type', [
   imageEnsureSchema,
   imageBuildSchema,
   imageRemoveSchema,
+  preflightSchema,
 ]);
 /** A message with an id, answered by exactly one ack. */
 export type ControlCommand = z.infer<typeof controlCommand>;

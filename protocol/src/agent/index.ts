@@ -28,6 +28,7 @@ export * from './job-calls.ts';
 export * from './launch-floor.ts';
 export * from './library-scans.ts';
 export * from './limits.ts';
+export * from './preflight.ts';
 export * from './recordings.ts';
 export * from './session-spec.ts';
 export * from './upstream.ts';

@@ -104,6 +104,12 @@ const upstream: AgentMessage[] = [
   { type: 'image_state', image_id: 'x', version: '1', state: 'pulling', progress_pct: 40 },
   { type: 'ack', id: C, ok: false, code: 'busy', error: 'one at a time' },
   {
+    type: 'ack',
+    id: C,
+    ok: true,
+    preflight: { answer: 'v=0\r\n', media_ports: { first: 50_000, last: 50_255, configured: true } },
+  },
+  {
     type: 'signaling',
     session_id: B,
     conn: 7,
@@ -197,6 +203,13 @@ const downstream: ControlMessage[] = [
     local_tag: 'service-local/x:1',
   },
   { type: 'image_remove', id: C, image_id: 'x' },
+  {
+    type: 'preflight',
+    id: C,
+    rung: 'turn_udp',
+    offer: 'v=0\r\n',
+    ice_servers: [{ urls: ['turn:turn.example.org:3478'], username: 'u', credential: 'c' }],
+  },
   { type: 'ack', id: C, ok: false, code: 'unknown_command' },
   { type: 'error', code: 'odd', message: 'something' },
 ];
@@ -441,7 +454,7 @@ describe('bounds of the agent socket', () => {
   });
 
   test('commands are the messages with an id', () => {
-    expect(downstream.filter(isCommand).map((message) => message.type)).toHaveLength(13);
+    expect(downstream.filter(isCommand).map((message) => message.type)).toHaveLength(14);
   });
 });
 

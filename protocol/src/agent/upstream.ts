@@ -32,6 +32,7 @@ import { type AgentEventType, OPERATOR_EVENT } from '../telemetry/events.ts';
 import type { AgentMetrics } from '../telemetry/metrics.ts';
 import { capacitySchema } from './capacity.ts';
 import { MAX_DIAG_PAYLOAD_BYTES, MAX_EVENT_PAYLOAD_BYTES, MAX_HOST_SESSIONS } from './limits.ts';
+import { preflightAnswer } from './preflight.ts';
 
 /** Features that agents report. The list is open: unknown features are stored too. */
 export const AGENT_FEATURES = [
@@ -48,6 +49,7 @@ export const AGENT_FEATURES = [
   'bench',
   'recorder',
   'guests',
+  'preflight',
 ] as const;
 
 export const heldSessionSchema = z.object({
@@ -218,6 +220,8 @@ export const ackSchema = z.object({
   ok: z.boolean(),
   code: openCode<RefusalCode>().optional(),
   error: humanText(512).optional(),
+  /** only of an accepted `preflight` */
+  preflight: preflightAnswer.optional(),
 });
 export type Ack = z.infer<typeof ackSchema>;
 

@@ -31,6 +31,7 @@ export const ACTIVITY_ACTIONS = {
   'host.delete': 'host',
   'host.drain': 'host',
   'host.enroll': 'host',
+  'host.preflight': 'host',
   'host.restart': 'host',
   'host.settings.update': 'host',
   'host.uncordon': 'host',

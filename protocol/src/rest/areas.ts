@@ -19,6 +19,7 @@ import { hostConsoleOperations } from './fleet/host-console.ts';
 import { hostLoadOperations } from './fleet/host-load.ts';
 import { hostSettingsOperations } from './fleet/host-settings.ts';
 import { placementOperations } from './fleet/placement.ts';
+import { preflightOperations } from './fleet/preflight.ts';
 import { guestOperations } from './guests.ts';
 import type { OperationDeclaration } from './operation.ts';
 import { recordingOperations } from './recordings.ts';
@@ -127,7 +128,7 @@ export const areas = [
   {
     name: 'Fleet',
     summary: 'Hosts, their GPUs, their enrollment, and the socket of the agent.',
-    operations: { ...fleetOperations, ...hostLoadOperations },
+    operations: { ...fleetOperations, ...hostLoadOperations, ...preflightOperations },
   },
   {
     name: 'Host settings',

@@ -54,6 +54,10 @@ export const ERRORS = {
   session_not_swappable: { status: 409, message: 'The app of this session cannot be changed now.' },
   swap_exceeds_reservation: { status: 409, message: 'That app needs more than this session has reserved.' },
   external_resize_unsupported: { status: 409, message: 'This session cannot change its picture size.' },
+  preflight_unsupported: {
+    status: 409,
+    message: 'The agent of this host is too old for this test. Update it.',
+  },
   sharing_disabled: { status: 409, message: 'An administrator has switched sharing off.' },
   sharing_unsupported: { status: 409, message: 'The host of this session is too old for guests.' },
   too_many_guests: { status: 409, message: 'This session has as many links as it may.' },

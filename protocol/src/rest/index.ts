@@ -59,6 +59,7 @@ export * from './fleet/host-console.ts';
 export * from './fleet/host-load.ts';
 export * from './fleet/host-settings.ts';
 export * from './fleet/placement.ts';
+export * from './fleet/preflight.ts';
 export * from './guests.ts';
 export type {
   AuthKind,

@@ -4,6 +4,7 @@ import type {
   ControlCommand,
   HeldSession,
   ImageState,
+  PreflightAnswer,
   SessionAssign,
   SessionMetrics,
   SessionState,
@@ -41,6 +42,8 @@ export interface Behaviour {
   swap: 'complete' | { rolled_back: string } | null;
   /** Result of an accepted capture; null: the agent reports no result. */
   capture: 'result' | { error: string } | null;
+  /** Answer to an accepted connection test. No connection follows. */
+  preflight: PreflightAnswer;
   /** Reports after an accepted image. Default: one report for half of the image, and one for the whole image. */
   pull: readonly PullStep[];
   /**
@@ -126,6 +129,7 @@ export const honest: Behaviour = {
   ],
   swap: 'complete',
   capture: 'result',
+  preflight: { answer: 'v=0\r\n', media_ports: { first: 50_000, last: 50_255, configured: true } },
   pull: [
     { state: 'pulling', progress_pct: 50 },
     { state: 'ready', bytes: 1_000_000 },

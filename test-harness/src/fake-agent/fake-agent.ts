@@ -410,7 +410,12 @@ export class FakeAgent {
     if (answer === 'silence') return;
     const ack: AgentMessage & { type: 'ack' } =
       answer === 'ok'
-        ? { type: 'ack', id: command.id, ok: true }
+        ? {
+            type: 'ack',
+            id: command.id,
+            ok: true,
+            ...(command.type === 'preflight' && { preflight: this.behaviour.preflight }),
+          }
         : {
             type: 'ack',
             id: command.id,

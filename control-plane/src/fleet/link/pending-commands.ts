@@ -46,9 +46,11 @@ export class PendingCommands {
     const pending = this.#take(ack.id);
     if (pending === undefined) return;
     pending.deadline.cancel();
-    pending.settle(
-      ack.ok ? { kind: 'ok' } : { kind: 'refused', code: ack.code ?? 'internal', error: ack.error ?? '' },
-    );
+    if (!ack.ok) {
+      pending.settle({ kind: 'refused', code: ack.code ?? 'internal', error: ack.error ?? '' });
+      return;
+    }
+    pending.settle({ kind: 'ok', ...(ack.preflight && { preflight: ack.preflight }) });
   }
 
   /** The link is lost: sent commands may or may not have arrived. */

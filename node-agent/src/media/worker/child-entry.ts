@@ -48,8 +48,9 @@ const SOURCES = {
   'worker-main': '.',
   'probe-main': '.',
   'recording-main': '.',
-  'scan-main': '../../library',
+  'scan-main': '../../discovery',
   'files-main': '../../files',
+  'preflight-main': '../../preflight',
 } as const;
 export type ChildEntry = keyof typeof SOURCES;
 

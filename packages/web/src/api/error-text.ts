@@ -42,6 +42,7 @@ type ToldByServer =
   | 'managed_preset_image_invalid'
   | 'method_not_allowed'
   | 'not_installed'
+  | 'preflight_unsupported'
   | 'provider_enabled'
   | 'schedule_locked'
   | 'session_not_running'

@@ -55,6 +55,7 @@ const WORDS: Readonly<Record<ActivityAction, string>> = {
   'invite.minted': msg('Made an invite'),
   'invite.revoked': msg('Withdrew an invite'),
   'host.enroll': msg('Enrolled a host'),
+  'host.preflight': msg('Tested the connection to a host'),
   'host.restart': msg('Restarted an agent'),
   'host.settings.update': msg('Changed settings of a host'),
   'console.config.update': msg('Changed a console'),

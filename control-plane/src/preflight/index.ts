@@ -1,0 +1,2 @@
+export { registerPreflightRoutes } from './routes.ts';
+export { createPreflights } from './service.ts';

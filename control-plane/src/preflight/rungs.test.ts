@@ -1,0 +1,51 @@
+import { PREFLIGHT_RUNGS } from '@footlight/protocol/preflight';
+import { expect, test } from 'vitest';
+import { hostServers, planRungs } from './rungs.ts';
+
+const stun = { urls: ['stun:stun.example.org'] };
+const turn = {
+  urls: [
+    'turn:turn.example.org:3478',
+    'turn:turn.example.org:3478?transport=udp',
+    'turn:turn.example.org:3478?transport=tcp',
+    'turns:turn.example.org:443?transport=tcp',
+    'turns:turn.example.org:5349',
+    'turns:turn.example.org:5349?transport=udp',
+  ],
+  username: 'u',
+  credential: 'c',
+};
+
+test('each path gets only the servers of its transport, with their credentials', () => {
+  const planned = planRungs([turn, stun], true);
+  expect(planned.map(({ rung }) => rung)).toEqual(PREFLIGHT_RUNGS);
+  expect(planned.map(({ missing }) => missing)).toEqual([null, null, null, null, null]);
+  const credentials = { username: 'u', credential: 'c' };
+  expect(planned.map(({ ice_servers }) => ice_servers)).toEqual([
+    [stun],
+    [],
+    [{ urls: turn.urls.slice(0, 2), ...credentials }],
+    [{ urls: turn.urls.slice(2, 3), ...credentials }],
+    [{ urls: turn.urls.slice(3, 5), ...credentials }],
+  ]);
+});
+
+test('a path without its server or port says what is missing', () => {
+  expect(planRungs([stun], false).map(({ missing }) => missing)).toEqual([
+    null,
+    'fallback_port',
+    'turn_server',
+    'turn_server',
+    'turn_server',
+  ]);
+});
+
+test('the host gets a TURN server only for a test of a TURN server', () => {
+  expect(PREFLIGHT_RUNGS.map((rung) => hostServers(rung, [turn, stun]))).toEqual([
+    [stun],
+    [],
+    [turn, stun],
+    [turn, stun],
+    [turn, stun],
+  ]);
+});

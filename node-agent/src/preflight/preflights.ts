@@ -1,0 +1,105 @@
+import type { Clock } from '@footlight/platform';
+import type { Preflight } from '@footlight/protocol/agent';
+import { MAX_HOST_PREFLIGHTS, PREFLIGHT_LIMIT_MS } from '@footlight/protocol/preflight';
+import type { CommandAnswer } from '../link/ack-store.ts';
+import { forkEntry } from '../media/worker/child-entry.ts';
+import { withPatience } from '../patience.ts';
+import { mediaPorts } from '../readiness/firewall.ts';
+import { type PreflightOrder, type PreflightOutcome, preflightOutcome } from './preflight-messages.ts';
+
+/** Time limit of the answer, below the control plane's limit for the ack. */
+const ANSWER_MS = withPatience(8_000);
+
+export interface PreflightsOptions {
+  clock: Clock;
+  addresses: readonly string[] | null;
+  ports: readonly [number, number] | null;
+  /** Limit of a whole test in milliseconds; default PREFLIGHT_LIMIT_MS. */
+  limitMs?: number;
+}
+
+/**
+ * The connection tests of this host. Each test runs in its own process, as a browser may crash or exploit the WebRTC
+ * library.
+ *
+ * A test ends when its connection ends, after PREFLIGHT_LIMIT_MS, or with close(). At most MAX_HOST_PREFLIGHTS run at
+ * the same time. Owner: the agent.
+ */
+export class Preflights {
+  readonly #options: PreflightsOptions;
+  /** Functions that end the running tests. */
+  readonly #running = new Set<() => void>();
+
+  constructor(options: PreflightsOptions) {
+    this.#options = options;
+  }
+
+  get running(): number {
+    return this.#running.size;
+  }
+
+  /** Starts a test. @returns the host's answer to the offer, or a refusal; never rejects */
+  async run({ rung, offer, ice_servers }: Preflight): Promise<CommandAnswer> {
+    const { addresses, ports } = this.#options;
+    if (rung === 'ice_tcp') {
+      return { ok: false, code: 'unsupported', error: 'this host has no fallback port' };
+    }
+    if (this.#running.size >= MAX_HOST_PREFLIGHTS) {
+      return { ok: false, code: 'busy', error: `${MAX_HOST_PREFLIGHTS} tests are running` };
+    }
+    const outcome = await this.#start({
+      ...{ rung, offer, ice_servers },
+      addresses: addresses && [...addresses],
+      ports: ports && [...ports],
+    });
+    if (outcome.type === 'failed') return { ok: false, code: 'internal', error: outcome.why };
+    if (outcome.type === 'refused') return { ok: false, code: 'invalid', error: outcome.why };
+    const [first, last] = mediaPorts(ports);
+    const media_ports = { first, last, configured: ports !== null };
+    return { ok: true, preflight: { answer: outcome.sdp, media_ports } };
+  }
+
+  /** Ends all tests. */
+  close(): void {
+    for (const end of [...this.#running]) end();
+  }
+
+  #start(order: PreflightOrder): Promise<PreflightOutcome | { type: 'failed'; why: string }> {
+    const { clock, limitMs = PREFLIGHT_LIMIT_MS } = this.#options;
+    return new Promise((resolve) => {
+      const { child, channel } = forkEntry(
+        'preflight-main',
+        {
+          onMessage: (raw) => {
+            const outcome = preflightOutcome.safeParse(raw);
+            if (!outcome.success) {
+              end('the test process gave no readable answer');
+              return;
+            }
+            answer.cancel();
+            resolve(outcome.data);
+          },
+          onBroken: (why) => end(`the test process sent ${why}`),
+          onClosed: () => undefined,
+        },
+        { clock },
+      );
+      // Resolving again has no effect.
+      const end = (why: string) => {
+        this.#running.delete(stop);
+        answer.cancel();
+        limit.cancel();
+        child.kill('SIGKILL');
+        resolve({ type: 'failed', why });
+      };
+      const stop = () => end('the agent is stopping');
+      const answer = clock.setTimeout(() => end(`no answer within ${ANSWER_MS} ms`), ANSWER_MS);
+      const limit = clock.setTimeout(() => end('the test took too long'), limitMs);
+      this.#running.add(stop);
+      child.once('error', (error) => end(`the test process: ${error.message}`));
+      // Not `exit`, which can come before the answer has been read.
+      child.once('close', (code, signal) => end(`the test process ended with ${signal ?? `code ${code}`}`));
+      channel?.send(order);
+    });
+  }
+}

@@ -1,0 +1,41 @@
+import { PREFLIGHT_RUNGS } from '@footlight/protocol/preflight';
+import { describe, expect, test } from 'vitest';
+import { offersCandidate, usesCandidate } from './rung-candidates.ts';
+
+const line = (address: string, type: string, transport = 'UDP') =>
+  `candidate:1 1 ${transport} 2122260223 ${address} 50000 typ ${type}`;
+const host = line('192.0.2.7', 'host');
+const reflexive = line('198.51.100.1', 'srflx raddr 0.0.0.0 rport 0');
+const relay = line('203.0.113.5', 'relay raddr 0.0.0.0 rport 0');
+const local = line('0f3a1c52-1111-4222-8333-444455556666.local', 'host');
+
+describe('the host offers', () => {
+  test.each([
+    ['udp', [host, reflexive]],
+    ['ice_tcp', []],
+    ['turn_udp', [host, reflexive, relay]],
+    ['turn_tcp', [host, reflexive, relay]],
+    ['turn_tls', [host, reflexive, relay]],
+  ] as const)('for the rung %s', (rung, offered) => {
+    const found = [host, reflexive, relay, line('127.0.0.1', 'host')];
+    expect(found.filter((candidate) => offersCandidate(rung, candidate, null))).toEqual(offered);
+  });
+
+  test('only the addresses that are configured', () => {
+    expect(offersCandidate('udp', host, ['192.0.2.8'])).toBe(false);
+    expect(offersCandidate('udp', host, ['192.0.2.7'])).toBe(true);
+  });
+});
+
+test('a path other than the tested one gets no candidate of the browser', () => {
+  const used = (rung: (typeof PREFLIGHT_RUNGS)[number]) =>
+    [host, local, reflexive, relay].filter((candidate) => usesCandidate(rung, candidate));
+  expect(PREFLIGHT_RUNGS.map((rung) => [rung, used(rung).length])).toEqual([
+    ['udp', 3],
+    ['ice_tcp', 0],
+    ['turn_udp', 1],
+    ['turn_tcp', 1],
+    ['turn_tls', 1],
+  ]);
+  expect(used('turn_tls')).toEqual([relay]);
+});
