@@ -26,6 +26,7 @@ import { HostSettingsSection } from './host-settings.tsx';
 import { LiveSessionLimit } from './live-session-limit.tsx';
 import { HostLoadSection } from './load/host-load.tsx';
 import { useHostLoad } from './load/use-host-load.ts';
+import { HostPreflight } from './preflight/host-preflight.tsx';
 import { checkName, checkSentence } from './readiness-labels.ts';
 import { CheckChip, HostChip } from './states.tsx';
 import { useLiveSessions } from './use-fleet.ts';
@@ -115,6 +116,7 @@ export function HostPage({ id }: { id: string }) {
         <>
           <HostLoadSection host={host.data} />
           <Readiness host={host.data} />
+          <HostPreflight host={host.data} />
           <Section title={t('GPUs and encoders')} busy={gpus.isPending}>
             {gpus.data?.items.length === 0 ? (
               <EmptyState icon={IconCpu} title={t('No GPU to show')}>

@@ -1,0 +1,152 @@
+import type { PreflightRung } from '@footlight/protocol/preflight';
+import type { Host, PlannedRung } from '@footlight/protocol/rest';
+import { describe, expect, test } from 'vitest';
+import { adviceFor, type MediaPorts, pathSentence, type RungState } from './preflight-model.ts';
+
+const range: MediaPorts = { first: 50_000, last: 50_255, configured: true };
+const ephemeral: MediaPorts = { first: 32_768, last: 60_999, configured: false };
+const planned = (rung: PreflightRung, part: Partial<PlannedRung> = {}): PlannedRung => ({
+  rung,
+  ice_servers: [],
+  missing: null,
+  ...part,
+});
+const closed: Host['readiness'] = [
+  {
+    id: 'media_reachability',
+    status: 'fail',
+    summary: 'A firewall closes ports.',
+    remediation: ['ufw allow 50000:50255/udp'],
+  },
+];
+const advice = (one: PlannedRung, state: RungState, readiness: Host['readiness'] = []) =>
+  adviceFor({ planned: one, readiness }, state);
+const works: RungState = { kind: 'works', rttMs: 3 };
+const blocked: RungState = { kind: 'no_connection', mediaPorts: range };
+
+describe('the path that people will use', () => {
+  const shown = (...states: [PreflightRung, RungState][]) =>
+    pathSentence(states.map(([rung, state]) => ({ rung, state })));
+
+  test.each<[string, [PreflightRung, RungState][], RegExp]>([
+    [
+      'direct',
+      [
+        ['udp', works],
+        ['turn_udp', works],
+      ],
+      /directly over UDP.*costs nothing/,
+    ],
+    [
+      'direct over TCP',
+      [
+        ['udp', blocked],
+        ['ice_tcp', works],
+      ],
+      /only over TCP/,
+    ],
+    [
+      'TURN',
+      [
+        ['udp', blocked],
+        ['ice_tcp', { kind: 'missing' }],
+        ['turn_udp', works],
+      ],
+      /only through the TURN server/,
+    ],
+    [
+      'TURN over TLS',
+      [
+        ['udp', blocked],
+        ['turn_tcp', { kind: 'no_relay' }],
+        ['turn_tls', works],
+      ],
+      /and TLS/,
+    ],
+  ])('is the first that works: %s', (_name, states, text) => {
+    expect(shown(...states)).toEqual({ works: true, text: expect.stringMatching(text) });
+  });
+
+  test('is none, when no path works', () => {
+    expect(shown(['udp', blocked], ['turn_udp', { kind: 'missing' }])).toMatchObject({ works: false });
+  });
+
+  test('is not known while a better path is not tested', () => {
+    expect(shown(['udp', { kind: 'testing' }], ['turn_udp', { kind: 'waiting' }])).toBeNull();
+    expect(shown(['udp', blocked], ['turn_udp', { kind: 'waiting' }])).toBeNull();
+    expect(shown(['udp', works], ['turn_udp', { kind: 'waiting' }])).toMatchObject({ works: true });
+  });
+});
+
+describe('a blocked direct path', () => {
+  test('names the firewall lines for the ports of the host', () => {
+    const lines = advice(planned('udp'), blocked);
+    expect(lines).toContain('ufw allow 50000:50255/udp');
+    expect(lines).toContain('nft insert rule inet filter input udp dport 50000-50255 accept');
+    expect(lines.at(-1)).toContain('forward or open the UDP ports 50000-50255 there too');
+  });
+
+  test('uses the command of the host, if its own check found the ports closed', () => {
+    const lines = advice(planned('udp'), blocked, closed);
+    expect(lines.slice(0, 2)).toEqual([
+      expect.stringMatching(/^The firewall of the host closes/),
+      'ufw allow 50000:50255/udp',
+    ]);
+    expect(lines.join()).not.toContain('nft');
+  });
+
+  test('says for ephemeral ports how to make the range smaller', () => {
+    const lines = advice(planned('udp'), { kind: 'no_connection', mediaPorts: ephemeral });
+    expect(lines).toContain('ufw allow 32768:60999/udp');
+    expect(lines.at(-1)).toBe('SERVICE_MEDIA_PORTS=50000-50255 footlight-agent install');
+  });
+
+  test('of one port names this port', () => {
+    const mediaPorts = { first: 50_000, last: 50_000, configured: true };
+    expect(advice(planned('udp'), { kind: 'no_connection', mediaPorts })).toContain('ufw allow 50000/udp');
+  });
+});
+
+describe('a TURN server', () => {
+  const server = (...urls: string[]) => ({ ice_servers: [{ urls, username: 'u', credential: 'c' }] });
+
+  test.each<[PreflightRung, string, RegExp]>([
+    ['turn_udp', 'turn:turn.example.org', /turn\.example\.org:3478\. Open this UDP port/],
+    ['turn_tcp', 'turn:turn.example.org:3479?transport=tcp', /turn\.example\.org:3479\. Open this TCP port/],
+    ['turn_tls', 'turns:turn.example.org', /turn\.example\.org:5349\. Open this TCP port/],
+    ['turn_udp', 'turn:[2001:db8::1]:3478', /\[2001:db8::1\]:3478/],
+  ])('that gives no relay is named with its port: %s %s', (rung, url, text) => {
+    expect(advice(planned(rung, server(url)), { kind: 'no_relay' })[0]).toMatch(text);
+  });
+
+  test('that does not reach the host needs the ports of the host', () => {
+    const lines = advice(planned('turn_udp', server('turn:turn.example.org')), blocked);
+    expect(lines).toEqual([expect.stringContaining('UDP ports 50000-50255 of the host')]);
+  });
+
+  test.each(['turn_tcp', 'turn_tls'] as const)('over %s names the limit of Chrome', (rung) => {
+    expect(advice(planned(rung, server('turn:turn.example.org')), blocked)[0]).toMatch(
+      /Chrome and Edge cannot/,
+    );
+  });
+
+  test.each([
+    ['turn_udp', 'transport=udp'],
+    ['turn_tcp', 'transport=tcp'],
+    ['turn_tls', 'turns:'],
+  ] as const)('that is not configured names the variable, with a URL for %s', (rung, url) => {
+    const [line] = advice(planned(rung, { missing: 'turn_server' }), { kind: 'missing' });
+    expect(line).toContain('SERVICE_TURN_URLS');
+    expect(line).toContain(url);
+  });
+});
+
+test('a host without a fallback port names the variable', () => {
+  const [line] = advice(planned('ice_tcp', { missing: 'fallback_port' }), { kind: 'missing' });
+  expect(line).toContain('SERVICE_MEDIA_FALLBACK_PORT');
+});
+
+test('a path that works, or is not tested yet, needs no advice', () => {
+  for (const state of [works, { kind: 'waiting' }, { kind: 'testing' }] as const)
+    expect(advice(planned('udp'), state)).toEqual([]);
+});

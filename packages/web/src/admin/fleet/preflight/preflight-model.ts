@@ -1,0 +1,203 @@
+/** What the result of a connection test means, and what to do. Pure. Source: docs/address.md, "Routers and TURN". */
+import type { PreflightRung } from '@footlight/protocol/preflight';
+import type { Host, PlannedRung, Success } from '@footlight/protocol/rest';
+import { msg, t } from '../../../i18n/translate.ts';
+
+export type MediaPorts = Success<'preflight.offer'>['media_ports'];
+
+/**
+ * Result of one path. works: `rttMs` is the median round trip in milliseconds. no_relay: the TURN server gave the browser
+ * no relay. no_connection: browser and host found no path in time. failed: the test itself could not be made.
+ */
+export type RungResult =
+  | { kind: 'works'; rttMs: number }
+  | { kind: 'no_relay' }
+  | { kind: 'no_connection'; mediaPorts: MediaPorts }
+  | { kind: 'failed'; error: unknown };
+
+/** A path in the page. missing: it cannot be tested, because the server or the port does not exist. */
+export type RungState = RungResult | { kind: 'waiting' | 'testing' } | { kind: 'missing' };
+
+const RUNG_NAMES: Readonly<Record<PreflightRung, string>> = {
+  udp: msg('Direct, UDP'),
+  ice_tcp: msg('Direct, TCP'),
+  turn_udp: msg('TURN over UDP'),
+  turn_tcp: msg('TURN over TCP'),
+  turn_tls: msg('TURN over TLS'),
+};
+export const rungName = (rung: PreflightRung): string => t(RUNG_NAMES[rung]);
+
+const PATH_AND_COST: Readonly<Record<PreflightRung, string>> = {
+  udp: msg(
+    'People in this network reach the host directly over UDP. This is the fastest path, and it costs nothing.',
+  ),
+  ice_tcp: msg(
+    'People in this network reach the host directly, but only over TCP: after each lost packet the picture waits.',
+  ),
+  turn_udp: msg(
+    'People in this network reach the host only through the TURN server: the delay includes the way to it, and it carries the traffic of each session.',
+  ),
+  turn_tcp: msg(
+    'People in this network reach the host only through the TURN server and TCP: the picture also waits after each lost packet.',
+  ),
+  turn_tls: msg(
+    'People in this network reach the host only through the TURN server and TLS: the picture also waits after each lost packet.',
+  ),
+};
+
+/**
+ * The path that people in the browser's network will use, and its cost: the first rung that works.
+ * @param rungs all rungs in their order
+ * @returns null while a rung before the first working one is not tested
+ */
+export function pathSentence(
+  rungs: readonly { rung: PreflightRung; state: RungState }[],
+): { works: boolean; text: string } | null {
+  for (const { rung, state } of rungs) {
+    if (state.kind === 'works') return { works: true, text: t(PATH_AND_COST[rung]) };
+    if (state.kind === 'waiting' || state.kind === 'testing') return null;
+  }
+  return {
+    works: false,
+    text: t('People in this network get no picture from this host. The lines below say how to open a path.'),
+  };
+}
+
+export interface RungFacts {
+  planned: PlannedRung;
+  /** Readiness checks of the host; null: not reported. */
+  readiness: Host['readiness'];
+}
+
+/**
+ * What to do about a path that does not work, as lines of `Remedies`: sentences, and commands for a shell. Empty for a
+ * path that works, and before its test.
+ */
+export function adviceFor({ planned, readiness }: RungFacts, state: RungState): string[] {
+  const { rung } = planned;
+  switch (state.kind) {
+    case 'missing':
+      return planned.missing === 'fallback_port' ? missingFallbackPort() : missingTurnServer(rung);
+    case 'no_relay':
+      return unreachedTurnServer(planned);
+    case 'no_connection':
+      return rung === 'udp'
+        ? closedMediaPorts(state.mediaPorts, readiness)
+        : unreachedHost(rung, state.mediaPorts);
+    default:
+      return [];
+  }
+}
+
+function missingFallbackPort(): string[] {
+  return [
+    t(
+      'Update the agent of this host, or set SERVICE_MEDIA_FALLBACK_PORT on the host to a TCP port, for example 8444.',
+    ),
+  ];
+}
+
+const EXAMPLE_URLS: Readonly<Partial<Record<PreflightRung, string>>> = {
+  turn_udp: 'turn:turn.example.org:3478?transport=udp',
+  turn_tcp: 'turn:turn.example.org:3478?transport=tcp',
+  turn_tls: 'turns:turn.example.org:443?transport=tcp',
+};
+
+function missingTurnServer(rung: PreflightRung): string[] {
+  return [
+    t(
+      'Add a URL such as {url} to SERVICE_TURN_URLS of the control plane, and set SERVICE_TURN_SECRET. docs/address.md explains how to set up a TURN server.',
+      { url: EXAMPLE_URLS[rung] ?? '' },
+    ),
+  ];
+}
+
+/** Host and port of TURN URLs, for example `turn.example.org:3478`. */
+function turnAddresses({ ice_servers }: PlannedRung): string {
+  const addresses = ice_servers
+    .flatMap(({ urls }) => urls)
+    .map((url) => {
+      const address = url.replace(/^turns?:/, '').replace(/\?.*$/, '');
+      if (/:\d+$/.test(address)) return address;
+      return `${address}:${url.startsWith('turns:') ? 5349 : 3478}`;
+    });
+  return [...new Set(addresses)].join(', ');
+}
+
+function unreachedTurnServer(planned: PlannedRung): string[] {
+  const addresses = turnAddresses(planned);
+  const protocol = planned.rung === 'turn_udp' ? 'UDP' : 'TCP';
+  return [
+    t(
+      'This browser got no relay from {addresses}. Open this {protocol} port on the TURN server and in this network.',
+      {
+        addresses,
+        protocol,
+      },
+    ),
+    t(
+      'If the port is open, check that SERVICE_TURN_SECRET and static-auth-secret of the TURN server are the same.',
+    ),
+    ...(planned.rung === 'turn_tls'
+      ? [t("With TLS, the browser must also trust the TURN server's certificate, for the name in the URL.")]
+      : []),
+  ];
+}
+
+/** The range in the syntax of ufw and iptables, or of nftables. */
+function portRange({ first, last }: MediaPorts, separator: ':' | '-'): string {
+  return first === last ? `${first}` : `${first}${separator}${last}`;
+}
+
+function closedMediaPorts(ports: MediaPorts, readiness: Host['readiness']): string[] {
+  const reach = readiness?.find(({ id, status }) => id === 'media_reachability' && status === 'fail');
+  const opening =
+    reach !== undefined && reach.remediation.length > 0
+      ? [
+          t('The firewall of the host closes UDP ports of its media. On the host, as root:'),
+          ...reach.remediation,
+        ]
+      : openPorts(ports);
+  return [
+    ...opening,
+    t(
+      'If the host is behind a router or in a cloud, forward or open the UDP ports {ports} there too, and name a STUN server in SERVICE_ICE_SERVERS.',
+      { ports: portRange(ports, '-') },
+    ),
+    ...(ports.configured
+      ? []
+      : [
+          t(
+            "These are the system's ephemeral ports. For a smaller range, set SERVICE_MEDIA_PORTS. On the host, as root:",
+          ),
+          'SERVICE_MEDIA_PORTS=50000-50255 footlight-agent install',
+        ]),
+  ];
+}
+
+/** The host's own check found nothing closed, or could not read the rules, so the tool is not known. */
+function openPorts(ports: MediaPorts): string[] {
+  return [
+    t('With ufw, on the host, as root:'),
+    `ufw allow ${portRange(ports, ':')}/udp`,
+    t('With nftables, on the host, as root (the table and chain of your rules may have other names):'),
+    `nft insert rule inet filter input udp dport ${portRange(ports, '-')} accept`,
+  ];
+}
+
+function unreachedHost(rung: PreflightRung, ports: MediaPorts): string[] {
+  if (rung === 'ice_tcp') return [t('Open the fallback port of the host for TCP.')];
+  return [
+    ...(rung === 'turn_udp'
+      ? []
+      : [
+          t(
+            'In this version, Chrome and Edge cannot use this path, even if the TURN server works (docs/limits.md).',
+          ),
+        ]),
+    t(
+      'The TURN server answers this browser, but it does not reach the host. Let the TURN server send to the UDP ports {ports} of the host, and check denied-peer-ip and allowed-peer-ip in turnserver.conf.',
+      { ports: portRange(ports, '-') },
+    ),
+  ];
+}
