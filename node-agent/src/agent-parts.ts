@@ -9,6 +9,7 @@ import type { HomeScanner } from './discovery/home-scanner.ts';
 import type { HostImages } from './images/host-images.ts';
 import type { AgentJobs } from './jobs/agent-jobs.ts';
 import type { ControlLink } from './link/control-link.ts';
+import type { MediaFallback } from './media/fallback/media-fallback.ts';
 import type { MediaWorkerPool } from './media/worker/worker-pool.ts';
 import type { AgentMetrics } from './metrics/agent-metrics.ts';
 import type { Preflights } from './preflight/preflights.ts';
@@ -46,6 +47,8 @@ export interface AgentParts {
   readonly workers: MediaWorkerPool;
   /** Starts media workers only for the warm-up job; no worker is kept ready. */
   readonly warmUps: MediaWorkerPool;
+  /** null: this host has no fallback port of media. */
+  readonly fallback: MediaFallback | null;
   /** null: all apps use the host's network. */
   readonly networks: NetworkPool | null;
   readonly quarantine: Quarantine;

@@ -62,7 +62,7 @@ export class Agent {
   }
 
   async #start(): Promise<void> {
-    const { config, clock, logger } = this.#parts;
+    const { config, clock, fallback, logger } = this.#parts;
     const { collection, containers, inventory, jobs, link, metrics, recorder } = this.#parts;
     const { supervisor } = this.#parts;
     const health = () => ({ sessions: supervisor.liveCount, connected: link.connected });
@@ -76,6 +76,7 @@ export class Agent {
         read: () => metrics.text(health()),
       });
     }
+    fallback?.start();
     await recorder.open();
     await jobs.open();
     // Locks the homes that a killed agent renamed for deletion, before a session can use them.
@@ -152,7 +153,7 @@ export class Agent {
   }
 
   async #release(): Promise<void> {
-    const { collection, containers, displays, images, networks } = this.#parts;
+    const { collection, containers, displays, fallback, images, networks } = this.#parts;
     const { preflights, quarantine, recorder, settings, sweep, warmUps, workers } = this.#parts;
     displays.close();
     preflights.close();
@@ -161,6 +162,7 @@ export class Agent {
     sweep.close();
     recorder.close();
     containers.close();
+    fallback?.close();
     await Promise.all([
       images?.close(),
       workers.close(),

@@ -13,6 +13,7 @@ import { PRODUCT_ROOT } from './install-location.ts';
 import { AgentJobs } from './jobs/agent-jobs.ts';
 import { ControlLink } from './link/control-link.ts';
 import { IdentityStore } from './link/identity.ts';
+import { MediaFallback } from './media/fallback/media-fallback.ts';
 import { createEncoderWarmUp, type WarmUpHost } from './media/warm-up/encoder-warm-up.ts';
 import { createMediaWorkerPool } from './media/worker/worker-pool.ts';
 import type { AgentMetrics } from './metrics/agent-metrics.ts';
@@ -85,6 +86,10 @@ export async function makeAgentParts(
       onMalformed: (pid, why) => logger.warn({ worker: pid, why }, 'worker.malformed_message'),
     });
   const [workers, warmUps] = [poolOf(1), poolOf(0)];
+  const fallback =
+    config.mediaFallbackPort === null
+      ? null
+      : new MediaFallback({ ...deps, port: config.mediaFallbackPort, addresses: config.mediaAddresses });
   const settings = await HostSettings.open(config.stateDir, config.hostSettings, logger);
   const containers: AgentContainers = agentContainers(config, { ...deps, probed: () => inventory });
   const networks = hasNetworks
@@ -138,6 +143,7 @@ export async function makeAgentParts(
       ...deps,
       link: metrics?.observing(link) ?? link,
       workers,
+      fallback,
       runtime: new AppRuntimes({
         process: new ProcessRuntime(
           {
@@ -167,7 +173,19 @@ export async function makeAgentParts(
     createEncoderWarmUp({ clock, logger, workers: warmUps, host: () => warmUpHost(parts) }),
   );
   const parts: AgentParts = {
-    ...{ config, clock, logger, settings, inventory, displays, console, workers, warmUps, networks },
+    ...{
+      config,
+      clock,
+      logger,
+      settings,
+      inventory,
+      displays,
+      console,
+      workers,
+      warmUps,
+      fallback,
+      networks,
+    },
     ...{ quarantine, sweep, recorder, collection, supervisor, containers, link, metrics, jobs, homeScanner },
     preflights: new Preflights({ clock, addresses: config.mediaAddresses, ports: config.mediaPorts }),
     images: null,
@@ -249,7 +267,11 @@ function launchContext(
     encoders: inventory.encoders,
     gpus: inventory.gpus.map(({ index }) => index),
     settings: inventory.settings,
-    media: { addresses: config.mediaAddresses, ports: config.mediaPorts },
+    media: {
+      addresses: config.mediaAddresses,
+      ports: config.mediaPorts,
+      fallback_port: config.mediaFallbackPort,
+    },
     maxFileMb: config.fileTransfer ? config.fileTransferMaxMb : null,
     gpu: (index) => inventory.appGpu(index),
     gpuGroups: (index) => inventory.gpuGroups(index),

@@ -34,7 +34,7 @@ const EXEMPT_FROM_CLOCK: readonly (readonly [files: RegExp, reason: string])[] =
     'programs hand the system clock to the rest',
   ],
   [
-    /^node-agent\/src\/(cli|doctor|diagnostics-app\/main|discovery\/scan-main|preflight\/preflight-main)\.ts$/,
+    /^node-agent\/src\/(cli|doctor|diagnostics-app\/main|(discovery\/scan|media\/fallback\/fallback|preflight\/preflight)-main)\.ts$/,
     'programs hand the system clock to the rest',
   ],
   [/^node-agent\/src\/media\/session\/media-clock\.ts$/, 'the clock of media workers'],

@@ -76,6 +76,7 @@ const bundles = [
       'worker-main.js': 'media/worker/worker-main.ts',
       'probe-main.js': 'media/worker/probe-main.ts',
       'recording-main.js': 'media/worker/recording-main.ts',
+      'fallback-main.js': 'media/fallback/fallback-main.ts',
       'scan-main.js': 'discovery/scan-main.ts',
       'files-main.js': 'files/files-main.ts',
       'preflight-main.js': 'preflight/preflight-main.ts',

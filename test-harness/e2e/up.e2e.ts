@@ -21,6 +21,7 @@ describe('scripts/up', () => {
       ...process.env,
       CONTROL_PORT: String(ports.http),
       SERVICE_TLS_PORT: String(ports.https),
+      SERVICE_MEDIA_FALLBACK_PORT: '0',
       SERVICE_AGENT_HEALTH_ADDR: `127.0.0.1:${ports.health}`,
       SERVICE_DATA_DIR: path.join(directory, 'control'),
       SERVICE_AGENT_STATE_DIR: path.join(directory, 'agent'),

@@ -149,6 +149,7 @@ describe('environment', () => {
       SERVICE_MEDIA_ADDRESSES: '10.0.0.1, fd00::1',
       SERVICE_AGENT_HEALTH_ADDR: '[::1]:9000',
       SERVICE_FILE_TRANSFER: '0',
+      SERVICE_MEDIA_FALLBACK_PORT: '0',
       SERVICE_FILE_TRANSFER_MAX_MB: '100',
       SERVICE_GOP: '120',
       SERVICE_ABR: '0',
@@ -160,6 +161,7 @@ describe('environment', () => {
     expect(config).toMatchObject({
       encodeSlots: [4, 2],
       mediaPorts: [40_000, 40_100],
+      mediaFallbackPort: null,
       mediaAddresses: ['10.0.0.1', 'fd00::1'],
       healthHost: '::1',
       healthPort: 9000,

@@ -55,6 +55,8 @@ export interface AgentConfig {
   encodeSlots: number[] | null;
   mediaAddresses: string[] | null;
   mediaPorts: [number, number] | null;
+  /** Port of the fallback paths of media, TCP and UDP; null: they are off. */
+  mediaFallbackPort: number | null;
   /** Whether viewers may send and fetch files of a session's home. */
   fileTransfer: boolean;
   /** Largest file that viewers may send or fetch, MiB. */
@@ -112,6 +114,7 @@ export function readConfig(env: Environment): AgentConfig {
     encodeSlots: encodeSlots(read),
     mediaAddresses: mediaAddresses(read),
     mediaPorts: range(read, 'SERVICE_MEDIA_PORTS', 1, 65_535),
+    mediaFallbackPort: wholeNumber(read, 'SERVICE_MEDIA_FALLBACK_PORT', 8444, 0, 65_535) || null,
     containerNetwork: oneOf(read, 'SERVICE_CONTAINER_NETWORK', ['none', 'bridge', 'host'] as const) ?? 'none',
     containerEngine: engineSocket(read),
     containerRuntime: matching(

@@ -171,7 +171,7 @@ export class Inventory {
       type: 'capacity',
       detection,
       ...(reason === null ? {} : { detection_reason: reason }),
-      host: hostOf(facts),
+      host: { ...hostOf(facts), media_fallback_port: this.#config.mediaFallbackPort },
       gpus: gpus.map((gpu) => this.#gpu(gpu)),
       encoders: this.encoders.slice(0, 64),
       ...(codecs.length > 0 ? { codecs } : {}),

@@ -20,6 +20,7 @@ export function agentVariables({ control, stateDir, uids }: TestAgentPlace): Rec
     SERVICE_ENROLLMENT_TOKEN: 'a-token-for-the-tests',
     SERVICE_NODE_NAME: 'test-node',
     SERVICE_PROCESS_RUNTIME: '1',
+    SERVICE_MEDIA_FALLBACK_PORT: '0',
     SERVICE_PROCESS_UIDS: uids.join('-'),
   };
 }

@@ -167,6 +167,8 @@ async function startOnce(options: StackOptions, directory: string): Promise<Stac
     SERVICE_ENROLLMENT_TOKEN: enrollmentToken,
     SERVICE_NODE_NAME: 'test-host',
     SERVICE_PROCESS_RUNTIME: '1',
+    // Off, because stacks at the same time would take the port from each other.
+    SERVICE_MEDIA_FALLBACK_PORT: '0',
     SERVICE_PROCESS_UIDS: ownUids(),
     ...(process.env.FOOTLIGHT_TEST_PATIENCE === undefined
       ? {}

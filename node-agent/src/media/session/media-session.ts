@@ -8,6 +8,7 @@ import { withPatience } from '../../patience.ts';
 import { effortSteps } from '../encode/encoder-effort.ts';
 import { encoderRow } from '../encode/encoders.ts';
 import type { EncodedPicture } from '../encode/video-pipeline.ts';
+import type { FallbackAccess } from '../fallback/fallback-offer.ts';
 import { ViewerFiles } from '../files/viewer-files.ts';
 import { OWNER } from '../input/page-rights.ts';
 import { holdMsFor } from '../input/press-hold.ts';
@@ -206,6 +207,7 @@ export class MediaSession {
       stream,
       addresses: prepare.media.addresses,
       ports: prepare.media.ports,
+      fallback: fallbackAccess(prepare, send),
       clock,
       uuid: options.uuid,
       random32: options.random32,
@@ -461,4 +463,15 @@ export class MediaSession {
     };
     this.#reports.event('session.effective_media', effectiveMedia(this.#options.prepare, facts));
   }
+}
+
+/** @returns null: this host has no fallback port */
+function fallbackAccess({ media }: PrepareMessage, send: MediaSessionOptions['send']): FallbackAccess | null {
+  const { fallback_port: port = null } = media;
+  if (port === null) return null;
+  return {
+    port,
+    open: (pc_id, connection) => send({ type: 'fallback_open', pc_id, ...connection }),
+    close: (pc_id) => send({ type: 'fallback_close', pc_id }),
+  };
 }

@@ -231,6 +231,7 @@ describe('without a connection, by a clock of the test', () => {
       stream: testStream(),
       addresses: null,
       ports: null,
+      fallback: null,
       clock,
       uuid: () => '99999999-0000-4000-8000-000000000009',
       random32: () => 7,

@@ -97,6 +97,7 @@ beforeEach(() => {
     stream: testStream({ audio: true }),
     addresses: null,
     ports: null,
+    fallback: null,
     clock,
     uuid: () => `00000000-0000-4000-8000-${String(nextId++).padStart(12, '0')}`,
     random32: () => 0x1234_5678,

@@ -6,6 +6,7 @@ import { type IceServer, MAKE_BEFORE_BREAK_MS, type ServiceBye } from '@footligh
 import type { AgentEventType } from '@footlight/protocol/telemetry';
 import type { AudioPacket } from '../encode/audio-pipeline.ts';
 import type { EncodedFrame } from '../encode/video-pipeline.ts';
+import type { FallbackAccess } from '../fallback/fallback-offer.ts';
 import type { PageRights } from '../input/page-rights.ts';
 import type { SessionInput } from '../input/session-input.ts';
 import { type MediaClock, wallTimeOf } from '../session/media-clock.ts';
@@ -55,6 +56,7 @@ export interface PeersOptions {
   stream: StreamSpec;
   addresses: readonly string[] | null;
   ports: readonly [number, number] | null;
+  fallback: FallbackAccess | null;
   clock: MediaClock;
   uuid(): string;
   random32(): number;
@@ -241,7 +243,7 @@ export class Peers {
     this.#newestPcId = pcId;
     // Assigned later, because the events need the viewer, the viewer needs the peer, and the peer needs the events.
     let viewer: Viewer | null = null;
-    const { stream, addresses, ports, clock, random32, resolver } = this.#options;
+    const { stream, addresses, ports, fallback, clock, random32, resolver } = this.#options;
     const peer = new Peer({
       pcId,
       clientId: attached.clientId,
@@ -249,6 +251,7 @@ export class Peers {
       iceServers: attached.iceServers,
       addresses,
       ports,
+      fallback,
       isCareful,
       clock,
       random32,

@@ -3,6 +3,7 @@ import type { StreamSpec } from '@footlight/protocol/agent';
 import { CHANNELS, type ChannelName } from '@footlight/protocol/input';
 import { type IceServer, NEGOTIATION_STEP_TIMEOUT_MS } from '@footlight/protocol/signal';
 import * as datachannel from 'node-datachannel';
+import { type FallbackAccess, FallbackOffer } from '../fallback/fallback-offer.ts';
 import type { MediaClock } from '../session/media-clock.ts';
 import { PeerMedia } from '../viewer/peer-media.ts';
 import { CandidateBudget, candidateLine, isOfferable, judgeCandidate } from './candidates.ts';
@@ -77,6 +78,8 @@ export interface PeerOptions {
   /** Addresses to offer; null: all addresses. */
   addresses: readonly string[] | null;
   ports: readonly [number, number] | null;
+  /** null: this host has no fallback port. */
+  fallback: FallbackAccess | null;
   /** Whether the first answer failed. The host's candidates then wait for the next answer without a time limit. */
   isCareful: boolean;
   clock: MediaClock;
@@ -116,6 +119,7 @@ export class Peer {
   /** The host's candidates that must wait; null: candidates are sent at once. */
   #unsent: { candidate: string; mid: string }[] | null = [];
   #candidatesTimer: Timer | null = null;
+  readonly #fallback: FallbackOffer | null;
   #state: PeerState = 'offered';
   #duplicateReported = false;
   #dataMid = 'data';
@@ -139,6 +143,11 @@ export class Peer {
         ? { bindAddress: options.addresses[0] }
         : {}),
     });
+    const { fallback: access, pcId, clock } = options;
+    const send = (candidate: string, mid: string) => {
+      if (this.#localBudget.take()) this.#sendCandidate(candidate, mid);
+    };
+    this.#fallback = access && new FallbackOffer({ access, pcId, clock, send });
     this.#watchConnection();
     this.media = this.#addTracks();
     for (const name of Object.keys(CHANNELS) as ChannelName[]) this.#addChannel(name);
@@ -244,6 +253,7 @@ export class Peer {
     this.#state = 'closed';
     this.#disarm();
     this.#candidatesTimer?.cancel();
+    this.#fallback?.close();
     this.media.close();
     // Deferred, because close() may be called inside a callback of the connection.
     setImmediate(() => {
@@ -270,6 +280,7 @@ export class Peer {
       if (this.#state === 'closed') return;
       const renamed = renameDataMid(sdp);
       this.#dataMid = renamed.dataMid;
+      this.#fallback?.described(sdp);
       this.#options.events.onOffer(renamed.sdp);
       if (this.#options.isCareful) return;
       // Deferred, so that an answer that has already arrived is read first.
@@ -281,6 +292,7 @@ export class Peer {
       if (!this.#localBudget.take()) return;
       if (this.#unsent) this.#unsent.push({ candidate, mid });
       else this.#sendCandidate(candidate, mid);
+      this.#fallback?.gathered(candidate, mid);
     });
     // Other channels are closed, because all channels are negotiated in advance, and the library would buffer the data
     // of other channels without limit.
@@ -290,7 +302,10 @@ export class Peer {
       if (this.#state === 'closed') return;
       const from = this.#iceState;
       this.#iceState = state;
-      if (state === 'connected') this.media.ready();
+      if (state === 'connected') {
+        this.#fallback?.connected();
+        this.media.ready();
+      }
       if (from !== state) this.#options.events.onStateChanged('ice', from, state);
     });
   }
@@ -303,6 +318,7 @@ export class Peer {
     const found = this.#unsent ?? [];
     this.#unsent = null;
     for (const { candidate, mid } of found) this.#sendCandidate(candidate, mid);
+    this.#fallback?.begin();
   }
 
   #sendCandidate(candidate: string, mid: string): void {

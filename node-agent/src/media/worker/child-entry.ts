@@ -48,6 +48,7 @@ const SOURCES = {
   'worker-main': '.',
   'probe-main': '.',
   'recording-main': '.',
+  'fallback-main': '../fallback',
   'scan-main': '../../discovery',
   'files-main': '../../files',
   'preflight-main': '../../preflight',

@@ -75,6 +75,8 @@ const prepare = z.object({
     addresses: z.array(z.string().max(64)).max(64).nullable(),
     /** UDP port range, inclusive; null: ephemeral ports. */
     ports: z.tuple([port, port]).nullable(),
+    /** The host's fallback port; null or missing: it has none. */
+    fallback_port: port.nullable().optional(),
   }),
 });
 
@@ -248,6 +250,18 @@ const signal = z.object({
   msg: agentSignal,
 });
 
+/** Lets browsers reach a connection through the fallback port. */
+const fallbackOpen = z.object({
+  type: z.literal('fallback_open'),
+  pc_id: z.string().max(64),
+  /** Fragment and password of the host's own description; the password is secret. */
+  ufrag: z.string().max(256),
+  pwd: z.string().max(256),
+  /** The connection's UDP port. */
+  port,
+});
+const fallbackClose = z.object({ type: z.literal('fallback_close'), pc_id: z.string().max(64) });
+
 const metrics = z.object({
   type: z.literal('metrics'),
   /** End of the window, in epoch milliseconds. */
@@ -294,6 +308,8 @@ export const workerMessage = z.discriminatedUnion('type', [
   viewer,
   inputDevice,
   signal,
+  fallbackOpen,
+  fallbackClose,
   metrics,
   event,
   log,

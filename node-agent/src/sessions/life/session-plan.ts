@@ -1,7 +1,8 @@
 import type { Clock, Logger, Random } from '@footlight/platform';
 import type { SessionAssign } from '@footlight/protocol/agent';
 import type { StartDisplay } from '../../display/xvfb.ts';
-import type { EncoderChoice } from '../../media/worker/worker-messages.ts';
+import type { MediaFallback } from '../../media/fallback/media-fallback.ts';
+import type { EncoderChoice, PrepareMessage } from '../../media/worker/worker-messages.ts';
 import type { MediaWorkerPool } from '../../media/worker/worker-pool.ts';
 import type { FlightRecorder } from '../../recorder/flight-recorder.ts';
 import type { HomeVolumes } from '../../runtime/container/home-volumes.ts';
@@ -29,7 +30,7 @@ export interface SessionPlan {
   settings: Record<string, unknown>;
   /** Largest file that viewers may send and fetch, in MiB; null: file transfers are disabled. */
   maxFileMb: number | null;
-  media: { addresses: string[] | null; ports: [number, number] | null };
+  media: PrepareMessage['media'];
 }
 
 /** Dependencies that all sessions of the host share. */
@@ -39,6 +40,8 @@ export interface SessionDeps {
   logger: Logger;
   link: SessionLink;
   workers: MediaWorkerPool;
+  /** null: this host has no fallback port. */
+  fallback: Pick<MediaFallback, 'register'> | null;
   runtime: Runtime;
   recorder: Pick<FlightRecorder, 'begin' | 'follow' | 'end' | 'command'>;
   homes: HomeLocks;

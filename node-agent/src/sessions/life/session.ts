@@ -102,6 +102,7 @@ export class Session {
       plan,
       link,
       workers: deps.workers,
+      fallback: deps.fallback,
       onRecords: (records) => deps.recorder.follow(this.id, records, assign.stream),
       onWindows: (count) => {
         this.#app.windows = count;

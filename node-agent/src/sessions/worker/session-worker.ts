@@ -3,6 +3,7 @@ import { type Clock, errorText, type Logger, within } from '@footlight/platform'
 import type { Open, SessionEndReason } from '@footlight/protocol';
 import type { ControlSignaling, SessionGuests, SessionMetrics } from '@footlight/protocol/agent';
 import { GRANT_AGAIN_MS, grantDevice } from '../../input/device-access.ts';
+import type { MediaFallback } from '../../media/fallback/media-fallback.ts';
 import type { CaptureMade, CaptureRequest } from '../../media/worker/capture-messages.ts';
 import type { DisplayUpdate, ParentMessage } from '../../media/worker/worker-messages.ts';
 import type { MediaWorker, MediaWorkerPool, WorkerExit } from '../../media/worker/worker-pool.ts';
@@ -19,6 +20,7 @@ import type { SessionLink } from '../reports/session-link.ts';
 import type { TraceEvents } from '../reports/trace-events.ts';
 import { WorkerReports } from '../reports/worker-reports.ts';
 import type { SessionResources } from '../resources/session-resources.ts';
+import { followFallback } from './session-fallback.ts';
 import { SessionFiles } from './session-files.ts';
 import { SignalingRelays } from './signaling-relay.ts';
 
@@ -35,6 +37,8 @@ const DISPLAY_EXIT_MS = withPatience(1_000);
 export interface SessionWorkerOptions {
   plan: Pick<SessionPlan, 'assign' | 'encoder' | 'settings' | 'media' | 'maxFileMb'>;
   workers: Pick<MediaWorkerPool, 'acquire'>;
+  /** null: this host has no fallback port. */
+  fallback: Pick<MediaFallback, 'register'> | null;
   clock: Clock;
   logger: Logger;
   link: Pick<SessionLink, 'metrics' | 'signaling'>;
@@ -208,6 +212,7 @@ export class SessionWorker {
     void worker.exited.then((exit) => this.#exited(exit));
     this.#follow(worker);
     this.#forward(worker);
+    if (this.#options.fallback !== null) followFallback(worker, this.#options.fallback);
     this.#prepare();
   }
 

@@ -1,0 +1,48 @@
+/** What an offer says about the fallback port. Pure. */
+
+import { type ParsedCandidate, parseCandidate } from '../webrtc/candidates.ts';
+
+/**
+ * Type preferences (RFC 8445, 5.1.2.1). Below that of ordinary host candidates (126), so that browsers prefer the direct
+ * path; TCP is below UDP, because a lost packet delays the later ones (RFC 6544, 4.2).
+ */
+const UDP_PREFERENCE = 100;
+const TCP_PREFERENCE = 90;
+const TYPE_SHIFT = 2 ** 24;
+
+/**
+ * The candidates with the fallback port that belong to a host candidate: by UDP, and by TCP on which the browser
+ * connects (RFC 6544).
+ * @returns []: the line is no UDP host candidate
+ */
+export function fallbackCandidates(line: string, fallbackPort: number): string[] {
+  const host = hostCandidate(line);
+  if (host === null) return [];
+  const { foundation, component, priority, address } = host;
+  const priorityOf = (preference: number) => preference * TYPE_SHIFT + (priority % TYPE_SHIFT);
+  // Foundations are limited to 32 characters; another transport or port needs another foundation.
+  const foundationOf = (transport: string) => `${foundation.slice(0, 28)}${transport}`;
+  const at = `${address} ${fallbackPort} typ host`;
+  return [
+    `candidate:${foundationOf('fu')} ${component} UDP ${priorityOf(UDP_PREFERENCE)} ${at}`,
+    `candidate:${foundationOf('ft')} ${component} TCP ${priorityOf(TCP_PREFERENCE)} ${at} tcptype passive`,
+  ];
+}
+
+/** The UDP port of a host candidate; null: the line is no UDP host candidate. */
+export function hostPort(line: string): number | null {
+  return hostCandidate(line)?.port ?? null;
+}
+
+function hostCandidate(line: string): ParsedCandidate | null {
+  const parsed = parseCandidate(line);
+  if (parsed === null || parsed.transport.toLowerCase() !== 'udp') return null;
+  return parsed.rest.startsWith('typ host') ? parsed : null;
+}
+
+/** Fragment and password of a session description; null: it lacks one of them. */
+export function iceCredentials(sdp: string): { ufrag: string; pwd: string } | null {
+  const ufrag = /^a=ice-ufrag:(\S{4,256})\s*$/m.exec(sdp)?.[1];
+  const pwd = /^a=ice-pwd:(\S{22,256})\s*$/m.exec(sdp)?.[1];
+  return ufrag === undefined || pwd === undefined ? null : { ufrag, pwd };
+}
