@@ -187,7 +187,10 @@ export async function makeAgentParts(
       networks,
     },
     ...{ quarantine, sweep, recorder, collection, supervisor, containers, link, metrics, jobs, homeScanner },
-    preflights: new Preflights({ clock, addresses: config.mediaAddresses, ports: config.mediaPorts }),
+    preflights: new Preflights({
+      ...{ clock, fallback },
+      ...{ addresses: config.mediaAddresses, ports: config.mediaPorts },
+    }),
     images: null,
     reportedStorage: [],
   };

@@ -17,7 +17,7 @@ const turn = {
 };
 
 test('each path gets only the servers of its transport, with their credentials', () => {
-  const planned = planRungs([turn, stun], true);
+  const planned = planRungs([turn, stun]);
   expect(planned.map(({ rung }) => rung)).toEqual(PREFLIGHT_RUNGS);
   expect(planned.map(({ missing }) => missing)).toEqual([null, null, null, null, null]);
   const credentials = { username: 'u', credential: 'c' };
@@ -30,10 +30,10 @@ test('each path gets only the servers of its transport, with their credentials',
   ]);
 });
 
-test('a path without its server or port says what is missing', () => {
-  expect(planRungs([stun], false).map(({ missing }) => missing)).toEqual([
+test('a path without its server says what is missing', () => {
+  expect(planRungs([stun]).map(({ missing }) => missing)).toEqual([
     null,
-    'fallback_port',
+    null,
     'turn_server',
     'turn_server',
     'turn_server',

@@ -24,12 +24,10 @@ function withUrls(servers: readonly IceServer[], pattern: RegExp): IceServer[] {
 /**
  * The paths of a test, each with the ICE servers for the browser.
  * @param servers all ICE servers, with credentials
- * @param hasFallbackPort whether the host accepts media over TCP
  */
-export function planRungs(servers: readonly IceServer[], hasFallbackPort: boolean): PlannedRung[] {
+export function planRungs(servers: readonly IceServer[]): PlannedRung[] {
   return PREFLIGHT_RUNGS.map((rung) => {
-    if (rung === 'ice_tcp')
-      return { rung, ice_servers: [], missing: hasFallbackPort ? null : 'fallback_port' };
+    if (rung === 'ice_tcp') return { rung, ice_servers: [], missing: null };
     if (rung === 'udp') return { rung, ice_servers: withUrls(servers, STUN), missing: null };
     const ice_servers = withUrls(servers, TURN[rung]);
     return { rung, ice_servers, missing: ice_servers.length > 0 ? null : 'turn_server' };

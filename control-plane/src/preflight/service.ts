@@ -52,15 +52,15 @@ export function createPreflights(
     async start(hostId, actorUserId) {
       const host = await testable(hostId);
       await activity.record(actorUserId, 'host.preflight', hostId, { node_name: host.node_name });
-      return { rungs: planRungs(mint(), false) };
+      return { rungs: planRungs(mint()) };
     },
 
     async offer(hostId, { rung, offer }) {
       const host = await testable(hostId);
       const servers = mint();
-      const planned = planRungs(servers, false).find((one) => one.rung === rung);
+      const planned = planRungs(servers).find((one) => one.rung === rung);
       if (planned?.missing !== null)
-        throw new ApiError('conflict', { message: 'This path is not configured.' });
+        throw new ApiError('conflict', { message: 'This instance has no TURN server for this path.' });
       if (running.total >= MAX_TESTS || running.of(hostId) >= MAX_HOST_PREFLIGHTS)
         throw rateLimited(RETRY_MS);
       const ended = running.begin(hostId);
@@ -99,8 +99,6 @@ function refusalOf({ code, error }: Extract<CommandResult, { kind: 'refused' }>,
       return rateLimited(RETRY_MS);
     case 'invalid':
       return new ApiError('validation_failed', { message: `offer: ${error}` });
-    case 'unsupported':
-      return new ApiError('conflict', { message: `${name}: ${error}.` });
     case 'unknown_command':
       return new ApiError('preflight_unsupported');
     default:

@@ -28,7 +28,7 @@ afterEach(() => {
 
 function start(offer: string, rung: PreflightRung = 'udp'): void {
   const peer = new PreflightPeer(
-    { rung, offer, ice_servers: [], addresses: null, ports: null },
+    { rung, offer, ice_servers: [], addresses: null, ports: null, fallback_port: 8444 },
     {
       clock: new ManualClock(),
       resolver: { resolve: async () => null, close: () => undefined },
@@ -89,10 +89,14 @@ describe('a direct test', () => {
 
 test('the answer has candidates of the tested path only', async () => {
   start(browser.offer, 'ice_tcp');
-  expect(await answer()).not.toContain('a=candidate');
+  const overTcp = await answer();
+  expect(overTcp).toMatch(/a=candidate:\S+ 1 TCP \d+ \S+ 8444 typ host tcptype passive/);
+  expect(overTcp).not.toMatch(/a=candidate:\S+ 1 UDP/);
   outcomes = [];
   start(browser.offer, 'udp');
-  expect(await answer()).toMatch(/a=candidate:\S+ 1 UDP .* typ host/);
+  const overUdp = await answer();
+  expect(overUdp).toMatch(/a=candidate:\S+ 1 UDP .* typ host/);
+  expect(overUdp).not.toMatch(/a=candidate:\S+ 1 TCP/);
 });
 
 describe('an offer is refused', () => {

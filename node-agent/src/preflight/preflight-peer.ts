@@ -1,12 +1,13 @@
 import { type Clock, errorText, type Timer } from '@footlight/platform';
 import { MAX_PREFLIGHT_ECHO_BYTES, MAX_PREFLIGHT_ECHOES } from '@footlight/protocol/preflight';
 import * as datachannel from 'node-datachannel';
-import { CandidateBudget, candidateLine, judgeCandidate } from '../media/webrtc/candidates.ts';
+import { hostPort, iceCredentials } from '../media/fallback/offered-candidates.ts';
+import { CandidateBudget, candidateLine, isOfferable, judgeCandidate } from '../media/webrtc/candidates.ts';
 import { nativeIceServers } from '../media/webrtc/ice-servers.ts';
 import type { LocalNameResolver } from '../media/webrtc/mdns.ts';
 import { readAnswer } from '../media/webrtc/sdp-answer.ts';
 import type { PreflightOrder, PreflightOutcome } from './preflight-messages.ts';
-import { offersCandidate, usesCandidate } from './rung-candidates.ts';
+import { answeredCandidates, usesCandidate } from './rung-candidates.ts';
 
 /** Time to gather candidates. A STUN or TURN server that does not answer would delay the answer by half a minute. */
 const GATHER_MS = 3_000;
@@ -103,9 +104,7 @@ export class PreflightPeer {
     });
     connection.onLocalCandidate((candidate) => {
       const line = candidate.replace(/^a=/, '');
-      if (!offersCandidate(this.#order.rung, line, this.#order.addresses) || !this.#localBudget.take())
-        return;
-      this.#found.push(line);
+      if (isOfferable(line, this.#order.addresses) && this.#localBudget.take()) this.#found.push(line);
     });
     connection.onGatheringStateChange((state) => {
       if (state === 'complete') this.#answer();
@@ -132,8 +131,21 @@ export class PreflightPeer {
     }
     this.#answered = true;
     this.#gathering?.cancel();
-    const lines = [...this.#found, 'end-of-candidates'].map((line) => `a=${line}\r\n`);
-    this.#deps.onOutcome({ type: 'answer', sdp: `${read.sdp.trimEnd()}\r\n${lines.join('')}` });
+    const { rung, fallback_port } = this.#order;
+    const candidates = answeredCandidates(rung, this.#found, fallback_port);
+    const lines = [...candidates, 'end-of-candidates'].map((line) => `a=${line}\r\n`);
+    this.#deps.onOutcome({
+      type: 'answer',
+      sdp: `${read.sdp.trimEnd()}\r\n${lines.join('')}`,
+      connection: this.#ownConnection(this.#description),
+    });
+  }
+
+  #ownConnection(sdp: string): Extract<PreflightOutcome, { type: 'answer' }>['connection'] {
+    const credentials = iceCredentials(sdp);
+    // All host candidates have the same port, because the WebRTC library uses one socket.
+    const port = this.#found.map(hostPort).find((one) => one !== null);
+    return credentials === null || port === undefined ? null : { ...credentials, port };
   }
 
   #refuse(why: string): void {

@@ -2,6 +2,7 @@ import type { Clock } from '@footlight/platform';
 import type { Preflight } from '@footlight/protocol/agent';
 import { MAX_HOST_PREFLIGHTS, PREFLIGHT_LIMIT_MS } from '@footlight/protocol/preflight';
 import type { CommandAnswer } from '../link/ack-store.ts';
+import type { MediaFallback } from '../media/fallback/media-fallback.ts';
 import { forkEntry } from '../media/worker/child-entry.ts';
 import { withPatience } from '../patience.ts';
 import { mediaPorts } from '../readiness/firewall.ts';
@@ -14,6 +15,8 @@ export interface PreflightsOptions {
   clock: Clock;
   addresses: readonly string[] | null;
   ports: readonly [number, number] | null;
+  /** null: this host has no fallback port. */
+  fallback: Pick<MediaFallback, 'port' | 'register'> | null;
   /** Limit of a whole test in milliseconds; default PREFLIGHT_LIMIT_MS. */
   limitMs?: number;
 }
@@ -40,10 +43,11 @@ export class Preflights {
 
   /** Starts a test. @returns the host's answer to the offer, or a refusal; never rejects */
   async run({ rung, offer, ice_servers }: Preflight): Promise<CommandAnswer> {
-    const { addresses, ports } = this.#options;
-    if (rung === 'ice_tcp') {
-      return { ok: false, code: 'unsupported', error: 'this host has no fallback port' };
-    }
+    const { addresses, ports, fallback } = this.#options;
+    const [first, last] = mediaPorts(ports);
+    const fallback_port = fallback?.port ?? null;
+    const own = { media_ports: { first, last, configured: ports !== null }, fallback_port };
+    if (rung === 'ice_tcp' && fallback === null) return { ok: true, preflight: { ...own, answer: null } };
     if (this.#running.size >= MAX_HOST_PREFLIGHTS) {
       return { ok: false, code: 'busy', error: `${MAX_HOST_PREFLIGHTS} tests are running` };
     }
@@ -51,12 +55,11 @@ export class Preflights {
       ...{ rung, offer, ice_servers },
       addresses: addresses && [...addresses],
       ports: ports && [...ports],
+      fallback_port,
     });
     if (outcome.type === 'failed') return { ok: false, code: 'internal', error: outcome.why };
     if (outcome.type === 'refused') return { ok: false, code: 'invalid', error: outcome.why };
-    const [first, last] = mediaPorts(ports);
-    const media_ports = { first, last, configured: ports !== null };
-    return { ok: true, preflight: { answer: outcome.sdp, media_ports } };
+    return { ok: true, preflight: { ...own, answer: outcome.sdp } };
   }
 
   /** Ends all tests. */
@@ -65,7 +68,8 @@ export class Preflights {
   }
 
   #start(order: PreflightOrder): Promise<PreflightOutcome | { type: 'failed'; why: string }> {
-    const { clock, limitMs = PREFLIGHT_LIMIT_MS } = this.#options;
+    const { clock, fallback, limitMs = PREFLIGHT_LIMIT_MS } = this.#options;
+    let withdraw: (() => void) | null = null;
     return new Promise((resolve) => {
       const { child, channel } = forkEntry(
         'preflight-main',
@@ -77,6 +81,10 @@ export class Preflights {
               return;
             }
             answer.cancel();
+            const connection = outcome.data.type === 'answer' ? outcome.data.connection : null;
+            // The process is not trusted, so it may register one connection only.
+            if (connection !== null && this.#running.has(stop))
+              withdraw ??= fallback?.register(connection) ?? null;
             resolve(outcome.data);
           },
           onBroken: (why) => end(`the test process sent ${why}`),
@@ -89,6 +97,7 @@ export class Preflights {
         this.#running.delete(stop);
         answer.cancel();
         limit.cancel();
+        withdraw?.();
         child.kill('SIGKILL');
         resolve({ type: 'failed', why });
       };

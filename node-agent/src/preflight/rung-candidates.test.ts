@@ -1,6 +1,6 @@
 import { PREFLIGHT_RUNGS } from '@footlight/protocol/preflight';
 import { describe, expect, test } from 'vitest';
-import { offersCandidate, usesCandidate } from './rung-candidates.ts';
+import { answeredCandidates, usesCandidate } from './rung-candidates.ts';
 
 const line = (address: string, type: string, transport = 'UDP') =>
   `candidate:1 1 ${transport} 2122260223 ${address} 50000 typ ${type}`;
@@ -10,20 +10,19 @@ const relay = line('203.0.113.5', 'relay raddr 0.0.0.0 rport 0');
 const local = line('0f3a1c52-1111-4222-8333-444455556666.local', 'host');
 
 describe('the host offers', () => {
-  test.each([
-    ['udp', [host, reflexive]],
-    ['ice_tcp', []],
-    ['turn_udp', [host, reflexive, relay]],
-    ['turn_tcp', [host, reflexive, relay]],
-    ['turn_tls', [host, reflexive, relay]],
-  ] as const)('for the rung %s', (rung, offered) => {
-    const found = [host, reflexive, relay, line('127.0.0.1', 'host')];
-    expect(found.filter((candidate) => offersCandidate(rung, candidate, null))).toEqual(offered);
-  });
+  const udpFallback = expect.stringMatching(/ UDP \d+ 192\.0\.2\.7 8444 typ host$/);
+  const tcpFallback = expect.stringMatching(/ TCP \d+ 192\.0\.2\.7 8444 typ host tcptype passive$/);
 
-  test('only the addresses that are configured', () => {
-    expect(offersCandidate('udp', host, ['192.0.2.8'])).toBe(false);
-    expect(offersCandidate('udp', host, ['192.0.2.7'])).toBe(true);
+  test.each([
+    ['udp', [host, reflexive], [udpFallback]],
+    ['ice_tcp', [], [tcpFallback]],
+    ['turn_udp', [host, reflexive, relay], [udpFallback]],
+    ['turn_tcp', [host, reflexive, relay], [udpFallback]],
+    ['turn_tls', [host, reflexive, relay], [udpFallback]],
+  ] as const)('for the rung %s', (rung, own, fallback) => {
+    const found = [host, reflexive, relay];
+    expect(answeredCandidates(rung, found, null)).toEqual(own);
+    expect(answeredCandidates(rung, found, 8444)).toEqual([...own, ...fallback]);
   });
 });
 

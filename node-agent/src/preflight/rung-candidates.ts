@@ -1,20 +1,26 @@
 /** Decides which candidates a test may use, so that only the tested path can connect. Pure. */
 import type { PreflightRung } from '@footlight/protocol/preflight';
-import { isOfferable, parseCandidate } from '../media/webrtc/candidates.ts';
+import { fallbackCandidates } from '../media/fallback/offered-candidates.ts';
+import { parseCandidate } from '../media/webrtc/candidates.ts';
 
 const isRelay = (line: string) => parseCandidate(line)?.rest.startsWith('typ relay') ?? false;
+const isTcp = (line: string) => parseCandidate(line)?.transport.toLowerCase() === 'tcp';
 
 /**
- * Whether the host offers a candidate that it has gathered.
- * @param addresses configured addresses; null: all
+ * The candidates of the host's answer. Like in a session, a path over UDP may also use the fallback port.
+ * @param found candidates that the host has gathered and may offer, all of them over UDP
+ * @param fallbackPort null: the host has no fallback port
  */
-export function offersCandidate(
+export function answeredCandidates(
   rung: PreflightRung,
-  line: string,
-  addresses: readonly string[] | null,
-): boolean {
-  if (rung === 'ice_tcp') return false;
-  return isOfferable(line, addresses) && !(rung === 'udp' && isRelay(line));
+  found: readonly string[],
+  fallbackPort: number | null,
+): string[] {
+  const fallback =
+    fallbackPort === null ? [] : found.flatMap((line) => fallbackCandidates(line, fallbackPort));
+  if (rung === 'ice_tcp') return fallback.filter(isTcp);
+  const own = rung === 'udp' ? found.filter((line) => !isRelay(line)) : found;
+  return [...own, ...fallback.filter((line) => !isTcp(line))];
 }
 
 /**

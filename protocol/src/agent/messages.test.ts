@@ -107,7 +107,11 @@ const upstream: AgentMessage[] = [
     type: 'ack',
     id: C,
     ok: true,
-    preflight: { answer: 'v=0\r\n', media_ports: { first: 50_000, last: 50_255, configured: true } },
+    preflight: {
+      answer: 'v=0\r\n',
+      media_ports: { first: 50_000, last: 50_255, configured: true },
+      fallback_port: 8444,
+    },
   },
   {
     type: 'signaling',

@@ -18,13 +18,15 @@ export const preflightSchema = z.object({
 export type Preflight = z.infer<typeof preflightSchema>;
 
 export const preflightAnswer = z.object({
-  /** the host's answer with all its candidates for this rung */
-  answer: sdp,
+  /** the host's answer with all its candidates for this rung; null: the rung needs a fallback port, and there is none */
+  answer: sdp.nullable(),
   /** UDP ports that the host uses for media: SERVICE_MEDIA_PORTS, or its ephemeral ports */
   media_ports: z.object({
     first: z.int().min(1).max(65_535),
     last: z.int().min(1).max(65_535),
     configured: z.boolean(),
   }),
+  /** SERVICE_MEDIA_FALLBACK_PORT; null: none */
+  fallback_port: z.int().min(1).max(65_535).nullable(),
 });
 export type PreflightAnswer = z.infer<typeof preflightAnswer>;

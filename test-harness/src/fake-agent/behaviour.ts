@@ -129,7 +129,11 @@ export const honest: Behaviour = {
   ],
   swap: 'complete',
   capture: 'result',
-  preflight: { answer: 'v=0\r\n', media_ports: { first: 50_000, last: 50_255, configured: true } },
+  preflight: {
+    answer: 'v=0\r\n',
+    media_ports: { first: 50_000, last: 50_255, configured: true },
+    fallback_port: 8444,
+  },
   pull: [
     { state: 'pulling', progress_pct: 50 },
     { state: 'ready', bytes: 1_000_000 },

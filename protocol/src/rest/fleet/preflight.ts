@@ -24,9 +24,9 @@ const plannedRung = z
       )
       .describe('ICE servers for an RTCPeerConnection that tests this path only.'),
     missing: z
-      .enum(['turn_server', 'fallback_port'])
+      .enum(['turn_server'])
       .nullable()
-      .describe('What the path needs and this instance or this host does not have; null: it can be tested.'),
+      .describe('What the path needs and this instance does not have; null: it can be tested.'),
   })
   .meta({ id: 'PlannedRung', description: 'One path of a connection test.' });
 export type PlannedRung = z.output<typeof plannedRung>;
@@ -41,7 +41,7 @@ const offerBody = body({
 const byId = { id: exampleIds.host };
 const refusals = {
   not_found: 'There is no such host.',
-  conflict: 'The host is offline, or does not have this path.',
+  conflict: 'The host is offline, or this instance has no TURN server for the path.',
   preflight_unsupported: 'The agent of the host is older than this function; update it.',
 };
 
@@ -68,7 +68,7 @@ export const preflightOperations = {
       response: {
         rungs: [
           { rung: 'udp', ice_servers: [], missing: null },
-          { rung: 'ice_tcp', ice_servers: [], missing: 'fallback_port' },
+          { rung: 'ice_tcp', ice_servers: [], missing: null },
           {
             rung: 'turn_udp',
             ice_servers: [
@@ -98,7 +98,12 @@ export const preflightOperations = {
     body: { schema: offerBody },
     responses: {
       200: z.object({
-        answer: z.string().describe('The answer (SDP) of the host, with all its candidates for this path.'),
+        answer: z
+          .string()
+          .nullable()
+          .describe(
+            'The answer (SDP) of the host, with all its candidates for this path; null: the path needs a fallback port, and the host has none.',
+          ),
         media_ports: z
           .object({
             first: z.int().describe('Lowest port.'),
@@ -108,6 +113,10 @@ export const preflightOperations = {
               .describe('The host has this range from `SERVICE_MEDIA_PORTS`; false: its ephemeral ports.'),
           })
           .describe('UDP ports that the host uses for media.'),
+        fallback_port: z
+          .int()
+          .nullable()
+          .describe('Port for media over TCP, and over UDP if its other ports are closed; null: none.'),
       }),
     },
     refusals: {
@@ -124,6 +133,7 @@ export const preflightOperations = {
       response: {
         answer: 'v=0\r\n…',
         media_ports: { first: 50_000, last: 50_255, configured: true },
+        fallback_port: 8444,
       },
     },
   }),

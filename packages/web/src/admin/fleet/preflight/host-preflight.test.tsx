@@ -11,7 +11,7 @@ import { type PeerTest, testPeer } from './preflight-peer.ts';
 
 vi.mock('./preflight-peer.ts', () => ({ testPeer: vi.fn() }));
 
-const mediaPorts = { first: 50_000, last: 50_255, configured: true };
+const ports = { media_ports: { first: 50_000, last: 50_255, configured: true }, fallback_port: null };
 
 afterEach(() => {
   cleanup();
@@ -23,7 +23,7 @@ const rungs = (part: Partial<Record<PlannedRung['rung'], Partial<PlannedRung>>> 
   PREFLIGHT_RUNGS.map((rung) => ({
     rung,
     ice_servers: rung.startsWith('turn') ? [{ urls: ['turn:turn.example.org:3478'] }] : [],
-    missing: rung === 'ice_tcp' ? 'fallback_port' : null,
+    missing: null,
     ...part[rung],
   }));
 
@@ -47,9 +47,10 @@ const row = async (name: string) => {
 test('each path shows its result, and the page says which one people use', async () => {
   show({
     udp: { kind: 'works', rttMs: 0.84 },
+    ice_tcp: { kind: 'missing' },
     turn_udp: { kind: 'works', rttMs: 32.4 },
     turn_tcp: { kind: 'no_relay' },
-    turn_tls: { kind: 'no_connection', mediaPorts },
+    turn_tls: { kind: 'no_connection', ports },
   });
   await begin();
   await screen.findByText(/People in this network reach the host directly over UDP/);
@@ -58,13 +59,17 @@ test('each path shows its result, and the page says which one people use', async
   (await row('TURN over TCP')).getByText(/got no relay from turn\.example\.org:3478/);
   (await row('TURN over TLS')).getByText('Does not work');
   (await row('Direct, TCP')).getByText('Not set up');
-  expect(vi.mocked(testPeer)).toHaveBeenCalledTimes(4);
+  expect(vi.mocked(testPeer)).toHaveBeenCalledTimes(5);
   await screen.findByRole('button', { name: 'Test again' });
 });
 
 test('a blocked direct path shows the firewall lines to copy', async () => {
   show(
-    { udp: { kind: 'no_connection', mediaPorts }, turn_udp: { kind: 'works', rttMs: 20 } },
+    {
+      udp: { kind: 'no_connection', ports },
+      ice_tcp: { kind: 'missing' },
+      turn_udp: { kind: 'works', rttMs: 20 },
+    },
     rungs({ turn_tcp: { missing: 'turn_server' }, turn_tls: { missing: 'turn_server' } }),
   );
   await begin();
@@ -75,6 +80,7 @@ test('a blocked direct path shows the firewall lines to copy', async () => {
 
 test('a path that could not be tested says why, and the others are tested', async () => {
   show({
+    ice_tcp: { kind: 'missing' },
     turn_udp: { kind: 'works', rttMs: 20 },
     turn_tcp: { kind: 'no_relay' },
     turn_tls: { kind: 'no_relay' },

@@ -1,10 +1,16 @@
 import type { PreflightRung } from '@footlight/protocol/preflight';
 import type { Host, PlannedRung } from '@footlight/protocol/rest';
 import { describe, expect, test } from 'vitest';
-import { adviceFor, type MediaPorts, pathSentence, type RungState } from './preflight-model.ts';
+import { adviceFor, type HostPorts, pathSentence, type RungState } from './preflight-model.ts';
 
-const range: MediaPorts = { first: 50_000, last: 50_255, configured: true };
-const ephemeral: MediaPorts = { first: 32_768, last: 60_999, configured: false };
+const range: HostPorts = {
+  media_ports: { first: 50_000, last: 50_255, configured: true },
+  fallback_port: 8444,
+};
+const ephemeral: HostPorts = {
+  media_ports: { first: 32_768, last: 60_999, configured: false },
+  fallback_port: null,
+};
 const planned = (rung: PreflightRung, part: Partial<PlannedRung> = {}): PlannedRung => ({
   rung,
   ice_servers: [],
@@ -22,7 +28,7 @@ const closed: Host['readiness'] = [
 const advice = (one: PlannedRung, state: RungState, readiness: Host['readiness'] = []) =>
   adviceFor({ planned: one, readiness }, state);
 const works: RungState = { kind: 'works', rttMs: 3 };
-const blocked: RungState = { kind: 'no_connection', mediaPorts: range };
+const blocked: RungState = { kind: 'no_connection', ports: range };
 
 describe('the path that people will use', () => {
   const shown = (...states: [PreflightRung, RungState][]) =>
@@ -83,7 +89,8 @@ describe('a blocked direct path', () => {
     const lines = advice(planned('udp'), blocked);
     expect(lines).toContain('ufw allow 50000:50255/udp');
     expect(lines).toContain('nft insert rule inet filter input udp dport 50000-50255 accept');
-    expect(lines.at(-1)).toContain('forward or open the UDP ports 50000-50255 there too');
+    expect(lines.join()).toContain('forward or open the UDP ports 50000-50255 there too');
+    expect(lines.at(-1)).toContain('only the fallback port 8444');
   });
 
   test('uses the command of the host, if its own check found the ports closed', () => {
@@ -96,14 +103,14 @@ describe('a blocked direct path', () => {
   });
 
   test('says for ephemeral ports how to make the range smaller', () => {
-    const lines = advice(planned('udp'), { kind: 'no_connection', mediaPorts: ephemeral });
+    const lines = advice(planned('udp'), { kind: 'no_connection', ports: ephemeral });
     expect(lines).toContain('ufw allow 32768:60999/udp');
     expect(lines.at(-1)).toBe('SERVICE_MEDIA_PORTS=50000-50255 footlight-agent install');
   });
 
   test('of one port names this port', () => {
-    const mediaPorts = { first: 50_000, last: 50_000, configured: true };
-    expect(advice(planned('udp'), { kind: 'no_connection', mediaPorts })).toContain('ufw allow 50000/udp');
+    const ports = { ...range, media_ports: { first: 50_000, last: 50_000, configured: true } };
+    expect(advice(planned('udp'), { kind: 'no_connection', ports })).toContain('ufw allow 50000/udp');
   });
 });
 
@@ -119,15 +126,15 @@ describe('a TURN server', () => {
     expect(advice(planned(rung, server(url)), { kind: 'no_relay' })[0]).toMatch(text);
   });
 
-  test('that does not reach the host needs the ports of the host', () => {
-    const lines = advice(planned('turn_udp', server('turn:turn.example.org')), blocked);
-    expect(lines).toEqual([expect.stringContaining('UDP ports 50000-50255 of the host')]);
-  });
-
-  test.each(['turn_tcp', 'turn_tls'] as const)('over %s names the limit of Chrome', (rung) => {
-    expect(advice(planned(rung, server('turn:turn.example.org')), blocked)[0]).toMatch(
-      /Chrome and Edge cannot/,
-    );
+  test.each([
+    ['turn_udp', range, /UDP ports 50000-50255 and 8444 of the host/, false],
+    ['turn_udp', ephemeral, /UDP ports 32768-60999 of the host/, false],
+    ['turn_tls', range, /UDP ports 50000-50255 and 8444 of the host/, false],
+    ['turn_tls', ephemeral, /UDP ports 32768-60999 of the host/, true],
+  ] as const)('that does not reach the host needs the ports of the host: %s', (rung, ports, text, names) => {
+    const lines = advice(planned(rung, server('turn:turn.example.org')), { kind: 'no_connection', ports });
+    expect(lines[0]).toMatch(text);
+    expect(lines.join().includes('Chrome and Edge')).toBe(names);
   });
 
   test.each([
@@ -141,9 +148,15 @@ describe('a TURN server', () => {
   });
 });
 
-test('a host without a fallback port names the variable', () => {
-  const [line] = advice(planned('ice_tcp', { missing: 'fallback_port' }), { kind: 'missing' });
-  expect(line).toContain('SERVICE_MEDIA_FALLBACK_PORT');
+test('a closed fallback port has its own firewall lines', () => {
+  const lines = advice(planned('ice_tcp'), blocked);
+  expect(lines).toContain('ufw allow 8444/tcp');
+  expect(lines).toContain('nft insert rule inet filter input tcp dport 8444 accept');
+});
+
+test('a host without a fallback port gets the command that sets one', () => {
+  const lines = advice(planned('ice_tcp'), { kind: 'missing' });
+  expect(lines).toContain('SERVICE_MEDIA_FALLBACK_PORT=8444 footlight-agent install');
 });
 
 test('a path that works, or is not tested yet, needs no advice', () => {

@@ -3,20 +3,23 @@ import type { PreflightRung } from '@footlight/protocol/preflight';
 import type { Host, PlannedRung, Success } from '@footlight/protocol/rest';
 import { msg, t } from '../../../i18n/translate.ts';
 
-export type MediaPorts = Success<'preflight.offer'>['media_ports'];
+/** Ports on which the host takes media. */
+export type HostPorts = Omit<Success<'preflight.offer'>, 'answer'>;
 
 /**
  * Result of one path. works: `rttMs` is the median round trip in milliseconds. no_relay: the TURN server gave the browser
- * no relay. no_connection: browser and host found no path in time. failed: the test itself could not be made.
+ * no relay. no_connection: browser and host found no path in time. missing: the server or the port of this path does not
+ * exist. failed: the test itself could not be made.
  */
 export type RungResult =
   | { kind: 'works'; rttMs: number }
   | { kind: 'no_relay' }
-  | { kind: 'no_connection'; mediaPorts: MediaPorts }
+  | { kind: 'no_connection'; ports: HostPorts }
+  | { kind: 'missing' }
   | { kind: 'failed'; error: unknown };
 
-/** A path in the page. missing: it cannot be tested, because the server or the port does not exist. */
-export type RungState = RungResult | { kind: 'waiting' | 'testing' } | { kind: 'missing' };
+/** A path in the page. */
+export type RungState = RungResult | { kind: 'waiting' | 'testing' };
 
 const RUNG_NAMES: Readonly<Record<PreflightRung, string>> = {
   udp: msg('Direct, UDP'),
@@ -77,13 +80,13 @@ export function adviceFor({ planned, readiness }: RungFacts, state: RungState): 
   const { rung } = planned;
   switch (state.kind) {
     case 'missing':
-      return planned.missing === 'fallback_port' ? missingFallbackPort() : missingTurnServer(rung);
+      return rung === 'ice_tcp' ? missingFallbackPort() : missingTurnServer(rung);
     case 'no_relay':
       return unreachedTurnServer(planned);
     case 'no_connection':
-      return rung === 'udp'
-        ? closedMediaPorts(state.mediaPorts, readiness)
-        : unreachedHost(rung, state.mediaPorts);
+      if (rung === 'udp') return closedMediaPorts(state.ports, readiness);
+      if (rung === 'ice_tcp') return closedFallbackPort(state.ports);
+      return unreachedHost(rung, state.ports);
     default:
       return [];
   }
@@ -91,9 +94,8 @@ export function adviceFor({ planned, readiness }: RungFacts, state: RungState): 
 
 function missingFallbackPort(): string[] {
   return [
-    t(
-      'Update the agent of this host, or set SERVICE_MEDIA_FALLBACK_PORT on the host to a TCP port, for example 8444.',
-    ),
+    t('The fallback port of this host is off. To use one, set its number. On the host, as root:'),
+    'SERVICE_MEDIA_FALLBACK_PORT=8444 footlight-agent install',
   ];
 }
 
@@ -144,12 +146,15 @@ function unreachedTurnServer(planned: PlannedRung): string[] {
   ];
 }
 
-/** The range in the syntax of ufw and iptables, or of nftables. */
+type MediaPorts = HostPorts['media_ports'];
+
+/** The range in the syntax of ufw, or of nftables. */
 function portRange({ first, last }: MediaPorts, separator: ':' | '-'): string {
   return first === last ? `${first}` : `${first}${separator}${last}`;
 }
 
-function closedMediaPorts(ports: MediaPorts, readiness: Host['readiness']): string[] {
+function closedMediaPorts(ports: HostPorts, readiness: Host['readiness']): string[] {
+  const { media_ports, fallback_port } = ports;
   const reach = readiness?.find(({ id, status }) => id === 'media_reachability' && status === 'fail');
   const opening =
     reach !== undefined && reach.remediation.length > 0
@@ -157,14 +162,21 @@ function closedMediaPorts(ports: MediaPorts, readiness: Host['readiness']): stri
           t('The firewall of the host closes UDP ports of its media. On the host, as root:'),
           ...reach.remediation,
         ]
-      : openPorts(ports);
+      : openingLines('udp', portRange(media_ports, ':'), portRange(media_ports, '-'));
   return [
     ...opening,
     t(
       'If the host is behind a router or in a cloud, forward or open the UDP ports {ports} there too, and name a STUN server in SERVICE_ICE_SERVERS.',
-      { ports: portRange(ports, '-') },
+      { ports: portRange(media_ports, '-') },
     ),
-    ...(ports.configured
+    ...(fallback_port === null
+      ? []
+      : [
+          t('Instead of these ports, you can open only the fallback port {port} for UDP and TCP.', {
+            port: fallback_port,
+          }),
+        ]),
+    ...(media_ports.configured
       ? []
       : [
           t(
@@ -175,29 +187,43 @@ function closedMediaPorts(ports: MediaPorts, readiness: Host['readiness']): stri
   ];
 }
 
-/** The host's own check found nothing closed, or could not read the rules, so the tool is not known. */
-function openPorts(ports: MediaPorts): string[] {
+function closedFallbackPort({ fallback_port }: HostPorts): string[] {
+  const port = `${fallback_port}`;
   return [
-    t('With ufw, on the host, as root:'),
-    `ufw allow ${portRange(ports, ':')}/udp`,
-    t('With nftables, on the host, as root (the table and chain of your rules may have other names):'),
-    `nft insert rule inet filter input udp dport ${portRange(ports, '-')} accept`,
+    ...openingLines('tcp', port, port),
+    t('If the host is behind a router or in a cloud, forward or open the TCP port {port} there too.', {
+      port,
+    }),
   ];
 }
 
-function unreachedHost(rung: PreflightRung, ports: MediaPorts): string[] {
-  if (rung === 'ice_tcp') return [t('Open the fallback port of the host for TCP.')];
+/** The commands of both tools, because the host did not find its own firewall closed and so does not name its tool. */
+function openingLines(protocol: 'udp' | 'tcp', ufwPorts: string, nftPorts: string): string[] {
   return [
-    ...(rung === 'turn_udp'
-      ? []
-      : [
-          t(
-            'In this version, Chrome and Edge cannot use this path, even if the TURN server works (docs/limits.md).',
-          ),
-        ]),
-    t(
-      'The TURN server answers this browser, but it does not reach the host. Let the TURN server send to the UDP ports {ports} of the host, and check denied-peer-ip and allowed-peer-ip in turnserver.conf.',
-      { ports: portRange(ports, '-') },
-    ),
+    t('With ufw, on the host, as root:'),
+    `ufw allow ${ufwPorts}/${protocol}`,
+    t('With nftables, on the host, as root (the table and chain of your rules may have other names):'),
+    `nft insert rule inet filter input ${protocol} dport ${nftPorts} accept`,
+  ];
+}
+
+function unreachedHost(rung: PreflightRung, { media_ports, fallback_port }: HostPorts): string[] {
+  const ports = portRange(media_ports, '-');
+  const reach =
+    fallback_port === null
+      ? t(
+          'The TURN server answers this browser, but does not reach the host. Let it send to the UDP ports {ports} of the host.',
+          { ports },
+        )
+      : t(
+          'The TURN server answers this browser, but does not reach the host. Let it send to the UDP ports {ports} and {fallback} of the host.',
+          { ports, fallback: fallback_port },
+        );
+  return [
+    reach,
+    t('On the TURN server, check denied-peer-ip and allowed-peer-ip in turnserver.conf.'),
+    ...(rung !== 'turn_udp' && fallback_port === null
+      ? [t('Chrome and Edge can use this path only if the host has a fallback port.')]
+      : []),
   ];
 }

@@ -3,7 +3,7 @@ import { MAX_PREFLIGHT_SDP, type PreflightRung } from '@footlight/protocol/prefl
 import { expect, test, vi } from 'vitest';
 import { testPeer } from './preflight-peer.ts';
 
-const MEDIA_PORTS = { first: 50_000, last: 50_255, configured: true };
+const PORTS = { media_ports: { first: 50_000, last: 50_255, configured: true }, fallback_port: 8444 };
 const HOST = 'v=0\r\na=candidate:1 1 udp 1 192.0.2.1 5000 typ host\r\n';
 const RELAY = 'v=0\r\na=candidate:1 1 udp 1 203.0.113.1 5000 typ relay\r\n';
 
@@ -59,7 +59,12 @@ function begin(rung: PreflightRung = 'udp', sdp = HOST) {
   const clock = new ManualClock();
   const ending = new AbortController();
   const peers: FakePeer[] = [];
-  const exchange = vi.fn(async (_offer: string) => ({ answer: 'the answer', media_ports: MEDIA_PORTS }));
+  const exchange = vi.fn(
+    async (_offer: string): Promise<{ answer: string | null } & typeof PORTS> => ({
+      answer: 'the answer',
+      ...PORTS,
+    }),
+  );
   const result = testPeer({
     planned: { rung, ice_servers: [{ urls: ['turn:turn.example.org'], username: 'u', credential: 'c' }] },
     clock,
@@ -122,7 +127,7 @@ test('a path that does not connect in time does not work', async () => {
   const { result, peer, pass } = begin('turn_udp', RELAY);
   await pass(5_000);
   await pass(8_000);
-  expect(await result).toEqual({ kind: 'no_connection', mediaPorts: MEDIA_PORTS });
+  expect(await result).toEqual({ kind: 'no_connection', ports: PORTS });
   expect(peer.closed).toBe(true);
 });
 
@@ -135,6 +140,15 @@ test('a host that does not echo does not work', async () => {
   peer.channel.open();
   await pass(4_000);
   expect(await result).toMatchObject({ kind: 'no_connection' });
+});
+
+test('a host without a fallback port has no path over TCP', async () => {
+  const { exchange, result, peer, turn } = begin('ice_tcp');
+  exchange.mockResolvedValue({ ...PORTS, answer: null, fallback_port: null } as never);
+  await turn();
+  peer.gathered();
+  expect(await result).toEqual({ kind: 'missing' });
+  expect(peer.closed).toBe(true);
 });
 
 test('a refusal of the host ends the test', async () => {

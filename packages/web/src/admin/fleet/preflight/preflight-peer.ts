@@ -49,14 +49,15 @@ export async function testPeer(test: PeerTest): Promise<RungResult> {
     const offer = peer.localDescription?.sdp ?? '';
     if (isRelayed(planned.rung) && !offer.includes(' typ relay')) return { kind: 'no_relay' };
     if (offer.length > MAX_PREFLIGHT_SDP) throw new Error('the offer of this browser is too long');
-    const { answer, media_ports: mediaPorts } = await exchange(offer);
+    const { answer, ...ports } = await exchange(offer);
     signal.throwIfAborted();
+    if (answer === null) return { kind: 'missing' };
     await peer.setRemoteDescription({ type: 'answer', sdp: answer });
     const isOpen = () => channel.readyState === 'open';
     await settled(channel, 'open', isOpen, { clock, signal, limitMs: CONNECT_MS });
-    if (!isOpen()) return { kind: 'no_connection', mediaPorts };
+    if (!isOpen()) return { kind: 'no_connection', ports };
     const rttMs = await roundTrip(channel, { clock, signal });
-    return rttMs === null ? { kind: 'no_connection', mediaPorts } : { kind: 'works', rttMs };
+    return rttMs === null ? { kind: 'no_connection', ports } : { kind: 'works', rttMs };
   } finally {
     peer.close();
   }
