@@ -21,6 +21,7 @@ beforeEach(() => {
     },
     pcId: 'pc',
     clock,
+    hold: () => ({ release: () => calls.push('release'), close: () => calls.push('close') }),
     send: (candidate, mid) => sent.push(`${mid} ${candidate.split(' ')[2]}`),
   });
   offer.described(SDP);
@@ -55,4 +56,14 @@ test.each(['connected', 'close'] as const)('%s within the head start: none is se
   offer.begin();
   clock.advance(10_000);
   expect(sent).toEqual([]);
+});
+
+test('the nomination waits from the answer until packets pass', () => {
+  offer.answered();
+  offer.answered();
+  expect(calls).toEqual([]);
+  offer.connected();
+  expect(calls).toEqual(['release']);
+  offer.close();
+  expect(calls.at(-1)).toBe('close');
 });

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '@footlight/platform';
+import type { NominationHold } from './nomination-hold.ts';
 import { fallbackCandidates, hostPort, iceCredentials } from './offered-candidates.ts';
 
 /**
@@ -22,6 +23,8 @@ export interface FallbackOfferOptions {
   clock: Pick<Clock, 'setTimeout'>;
   /** Sends a candidate to the browser. */
   send(candidate: string, mid: string): void;
+  /** Lets the WebRTC library wait before it nominates a path. */
+  hold(): Pick<NominationHold, 'release' | 'close'>;
 }
 
 /**
@@ -37,6 +40,7 @@ export class FallbackOffer {
   /** Candidates that wait for the head start; null: they are sent at once. */
   #waiting: { candidate: string; mid: string }[] | null = [];
   #timer: Timer | null = null;
+  #hold: ReturnType<FallbackOfferOptions['hold']> | null = null;
   #isOver = false;
 
   constructor(options: FallbackOfferOptions) {
@@ -62,6 +66,11 @@ export class FallbackOffer {
     }
   }
 
+  /** Called when the browser's answer was applied. */
+  answered(): void {
+    if (!this.#isOver) this.#hold ??= this.#options.hold();
+  }
+
   /** Called when the host's own candidates are sent. */
   begin(): void {
     if (this.#isOver || this.#timer !== null) return;
@@ -72,14 +81,16 @@ export class FallbackOffer {
     }, HEAD_START_MS);
   }
 
-  /** Called when a path was found; candidates that are not sent yet are never sent. */
+  /** Called when packets pass; candidates that are not sent yet are never sent. */
   connected(): void {
     this.#isOver = true;
+    this.#hold?.release();
     this.#timer?.cancel();
   }
 
   close(): void {
     this.connected();
+    this.#hold?.close();
     if (this.#isOpen) this.#options.access.close(this.#options.pcId);
     this.#isOpen = false;
   }

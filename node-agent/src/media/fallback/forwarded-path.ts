@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import type { Registration } from './registrations.ts';
-import { readBindingRequest, repairTieBreaker } from './stun.ts';
+import { readBindingRequest, repairRequest } from './stun.ts';
 
 /** Packets that wait until the loopback socket is open, which takes less than a millisecond. Further ones are lost. */
 const MAX_WAITING = 16;
@@ -53,7 +53,7 @@ export class ForwardedPath {
   forward(packet: Buffer, nowMs: number): void {
     this.heardAtMs = nowMs;
     const request = readBindingRequest(packet);
-    const sent = request === null ? packet : repairTieBreaker(request, this.registration.pwd);
+    const sent = request === null ? packet : repairRequest(request, this.registration.pwd);
     if (this.#waiting === null) this.#send(sent);
     // Copied, because the packet may be a slice of a stream's chunk.
     else if (this.#waiting.length < MAX_WAITING) this.#waiting.push(Buffer.from(sent));

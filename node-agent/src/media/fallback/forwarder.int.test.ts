@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Forwarder } from './forwarder.ts';
 import { FrameReader, framed } from './frames.ts';
 import { LIMITS } from './path-limits.ts';
+import { REPAIRED_PRIORITY } from './stun.ts';
 import { bindingRequest } from './testing/binding-request.ts';
 
 const PWD = 'a-password-of-the-host-01';
@@ -85,7 +86,12 @@ describe('a sender that proves the password of a connection', () => {
     const broken = bindingRequest({ username: 'host:page', pwd: PWD, tieBreaker: 0n });
     const { socket } = await tcpSocket();
     socket.write(Buffer.concat([framed(broken), framed(broken)]));
-    const repaired = bindingRequest({ username: 'host:page', pwd: PWD, tieBreaker: 1n });
+    const repaired = bindingRequest({
+      username: 'host:page',
+      pwd: PWD,
+      tieBreaker: 1n,
+      priority: REPAIRED_PRIORITY,
+    });
     expect((await heardPackets(2)).map(({ packet }) => packet)).toEqual([repaired, repaired]);
   });
 

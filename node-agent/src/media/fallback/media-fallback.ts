@@ -3,6 +3,7 @@ import { backoffMs } from '@footlight/protocol';
 import { BACKOFF_RESET_MS } from '@footlight/protocol/agent';
 import { type EntryProcess, forkEntry } from '../worker/child-entry.ts';
 import { type FallbackOrder, fallbackReport } from './fallback-messages.ts';
+import { loopbackOf } from './offered-candidates.ts';
 import { MAX_REGISTRATIONS, type Registration } from './registrations.ts';
 
 /** Heap limit of the process in MiB; queued packets are not in the heap. Chosen, not measured. */
@@ -79,7 +80,7 @@ export class MediaFallback {
   register(connection: Omit<Registration, 'address'>): (() => void) | null {
     const { ufrag } = connection;
     if (this.#registrations.has(ufrag) || this.#registrations.size >= MAX_REGISTRATIONS) return null;
-    const registration = { ...connection, address: localAddress(this.#options.addresses) };
+    const registration = { ...connection, address: loopbackOf(this.#options.addresses) };
     this.#registrations.set(ufrag, registration);
     this.#send({ type: 'register', ...registration });
     return () => {
@@ -123,10 +124,4 @@ export class MediaFallback {
     logger.warn({ why, retry_ms: Math.round(delayMs) }, 'media.fallback_failed');
     this.#restart = clock.setTimeout(() => this.start(), delayMs);
   }
-}
-
-/** With one address, the WebRTC library binds only this address; otherwise all, loopback included. */
-function localAddress(addresses: readonly string[] | null): string {
-  const [only, ...others] = addresses ?? [];
-  return only !== undefined && others.length === 0 ? only : '127.0.0.1';
 }

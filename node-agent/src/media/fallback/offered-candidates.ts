@@ -40,6 +40,16 @@ function hostCandidate(line: string): ParsedCandidate | null {
   return parsed.rest.startsWith('typ host') ? parsed : null;
 }
 
+/**
+ * Address at which programs of this host reach the WebRTC connections. With one configured address, the library binds
+ * only this address; otherwise all, loopback included.
+ * @param addresses configured addresses; null: all
+ */
+export function loopbackOf(addresses: readonly string[] | null): string {
+  const [only, ...others] = addresses ?? [];
+  return only !== undefined && others.length === 0 ? only : '127.0.0.1';
+}
+
 /** Fragment and password of a session description; null: it lacks one of them. */
 export function iceCredentials(sdp: string): { ufrag: string; pwd: string } | null {
   const ufrag = /^a=ice-ufrag:(\S{4,256})\s*$/m.exec(sdp)?.[1];

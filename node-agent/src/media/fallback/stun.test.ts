@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isAuthentic, readBindingRequest, repairTieBreaker } from './stun.ts';
+import { isAuthentic, REPAIRED_PRIORITY, readBindingRequest, refusalOf, repairRequest } from './stun.ts';
 import { bindingRequest } from './testing/binding-request.ts';
 
 const PWD = 'a-password-of-the-host-01';
@@ -33,21 +33,34 @@ describe('a connectivity check of a browser', () => {
     );
   });
 
-  test.each(['controlled', 'controlling'] as const)('the tie-breaker 0 is replaced (%s)', (role) => {
-    for (const fingerprint of [true, false]) {
-      const broken = bindingRequest({ ...fields, tieBreaker: 0n, role, fingerprint });
-      const repaired = repairTieBreaker(read(broken), PWD);
-      expect(repaired).toEqual(bindingRequest({ ...fields, tieBreaker: 1n, role, fingerprint }));
-      expect(broken).toEqual(bindingRequest({ ...fields, tieBreaker: 0n, role, fingerprint }));
-    }
-  });
+  test.each(['controlled', 'controlling'] as const)(
+    'the tie-breaker 0 is replaced, and the priority is raised (%s)',
+    (role) => {
+      for (const fingerprint of [true, false]) {
+        const broken = bindingRequest({ ...fields, tieBreaker: 0n, role, fingerprint });
+        const repaired = repairRequest(read(broken), PWD);
+        expect(repaired).toEqual(
+          bindingRequest({ ...fields, tieBreaker: 1n, role, fingerprint, priority: REPAIRED_PRIORITY }),
+        );
+        expect(broken).toEqual(bindingRequest({ ...fields, tieBreaker: 0n, role, fingerprint }));
+      }
+    },
+  );
 
   test('any other tie-breaker, and none, stay', () => {
     for (const tieBreaker of [1n, 2n ** 64n - 1n, undefined]) {
       const packet = bindingRequest({ ...fields, ...(tieBreaker === undefined ? {} : { tieBreaker }) });
-      expect(repairTieBreaker(read(packet), PWD)).toBe(packet);
+      expect(repairRequest(read(packet), PWD)).toBe(packet);
     }
   });
+});
+
+test('the answer 400 repeats the transaction of the request', () => {
+  const request = bindingRequest(fields);
+  expect(refusalOf(request)?.toString('hex')).toBe(
+    `01110008${request.toString('hex', 4, 20)}0009000400000400`,
+  );
+  expect(refusalOf(Buffer.from('no request'))).toBeNull();
 });
 
 test('no bytes do harm: they are read, or refused', () => {
@@ -70,10 +83,11 @@ test('no bytes do harm: they are read, or refused', () => {
   );
   fc.assert(
     fc.property(hostile, fc.string(), (packet, pwd) => {
+      refusalOf(packet);
       const request = readBindingRequest(packet);
       if (request === null) return;
       isAuthentic(request, pwd);
-      expect(repairTieBreaker(request, pwd)).toHaveLength(packet.length);
+      expect(repairRequest(request, pwd)).toHaveLength(packet.length);
     }),
     { numRuns: 2_000 },
   );

@@ -4,6 +4,8 @@ import { CHANNELS, type ChannelName } from '@footlight/protocol/input';
 import { type IceServer, NEGOTIATION_STEP_TIMEOUT_MS } from '@footlight/protocol/signal';
 import * as datachannel from 'node-datachannel';
 import { type FallbackAccess, FallbackOffer } from '../fallback/fallback-offer.ts';
+import { NominationHold } from '../fallback/nomination-hold.ts';
+import { loopbackOf } from '../fallback/offered-candidates.ts';
 import type { MediaClock } from '../session/media-clock.ts';
 import { PeerMedia } from '../viewer/peer-media.ts';
 import { CandidateBudget, candidateLine, isOfferable, judgeCandidate } from './candidates.ts';
@@ -143,11 +145,16 @@ export class Peer {
         ? { bindAddress: options.addresses[0] }
         : {}),
     });
-    const { fallback: access, pcId, clock } = options;
+    const { fallback: access, pcId, clock, addresses } = options;
     const send = (candidate: string, mid: string) => {
       if (this.#localBudget.take()) this.#sendCandidate(candidate, mid);
     };
-    this.#fallback = access && new FallbackOffer({ access, pcId, clock, send });
+    this.#fallback =
+      access &&
+      new FallbackOffer({
+        ...{ access, pcId, clock, send },
+        hold: () => new NominationHold(loopbackOf(addresses), (line) => this.#addRemote(line)),
+      });
     this.#watchConnection();
     this.media = this.#addTracks();
     for (const name of Object.keys(CHANNELS) as ChannelName[]) this.#addChannel(name);
@@ -187,6 +194,7 @@ export class Peer {
       return;
     }
     this.#state = 'answered';
+    this.#fallback?.answered();
     this.#sendCandidates();
     this.#arm('not connected after the answer');
     this.media.accept(verdict.video, verdict.audio);
@@ -302,10 +310,7 @@ export class Peer {
       if (this.#state === 'closed') return;
       const from = this.#iceState;
       this.#iceState = state;
-      if (state === 'connected') {
-        this.#fallback?.connected();
-        this.media.ready();
-      }
+      if (state === 'connected') this.media.ready();
       if (from !== state) this.#options.events.onStateChanged('ice', from, state);
     });
   }
@@ -361,7 +366,9 @@ export class Peer {
     const videoTrack = this.#connection.addTrack(video);
     // Both sides have keys now, but the connection counts as connected only when the data channels are open too.
     videoTrack.onOpen(() => {
-      if (this.#state !== 'closed') this.media.start();
+      if (this.#state === 'closed') return;
+      this.#fallback?.connected();
+      this.media.start();
     });
     let audioTrack: datachannel.Track | null = null;
     let audioSsrc = 0;

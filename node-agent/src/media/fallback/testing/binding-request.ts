@@ -7,6 +7,7 @@ export interface RequestFields {
   tieBreaker?: bigint;
   role?: 'controlled' | 'controlling';
   fingerprint?: boolean;
+  priority?: number;
 }
 
 /** A connectivity check as a browser sends it. Written apart from stun.ts, so that a mistake there is found. */
@@ -16,11 +17,9 @@ export function bindingRequest({
   tieBreaker,
   role = 'controlled',
   fingerprint = true,
+  priority = 110 * 2 ** 24,
 }: RequestFields): Buffer {
-  const attributes = [
-    attribute(0x0006, Buffer.from(username)),
-    attribute(0x0024, Buffer.from([110, 0, 1, 2])),
-  ];
+  const attributes = [attribute(0x0006, Buffer.from(username)), attribute(0x0024, uint32(priority))];
   if (tieBreaker !== undefined) {
     const value = Buffer.alloc(8);
     value.writeBigUInt64BE(tieBreaker);
@@ -36,8 +35,7 @@ export function bindingRequest({
   };
   attributes.push(attribute(0x0008, createHmac('sha1', pwd).update(withLength(24)).digest()));
   if (!fingerprint) return withLength(0);
-  const sum = Buffer.alloc(4);
-  sum.writeUInt32BE((crc32(withLength(8)) ^ 0x5354554e) >>> 0);
+  const sum = uint32((crc32(withLength(8)) ^ 0x5354554e) >>> 0);
   attributes.push(attribute(0x8028, sum));
   return withLength(0);
 }
@@ -47,4 +45,10 @@ function attribute(type: number, value: Buffer): Buffer {
   header.writeUInt16BE(type, 0);
   header.writeUInt16BE(value.length, 2);
   return Buffer.concat([header, value, Buffer.alloc((4 - (value.length % 4)) % 4)]);
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
 }
