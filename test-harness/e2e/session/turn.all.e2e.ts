@@ -6,7 +6,7 @@ import { type NamespacePath, openNamespacePath } from '../../bench/media/slow-pa
 import { type Browser, startBrowser } from '../../src/browser/chromium.ts';
 import { framesShown } from '../../src/browser/picture.ts';
 import { signIn } from '../../src/browser/sign-in.ts';
-import { eventually } from '../../src/stack/program.ts';
+import { eventually, freePort } from '../../src/stack/program.ts';
 import { PersonSessions } from '../../src/stack/sessions.ts';
 import { type Stack, startStack } from '../../src/stack/stack.ts';
 import { startTurnServer, type TurnServer } from '../../src/turn-server.ts';
@@ -20,10 +20,21 @@ const TURN = '10.231.78.1';
 const TURN_NAMESPACE = `fl-turn-${process.pid}`;
 const [TURN_PORT, HTTPS] = [3478, 443];
 const TABLE = `footlight_turn_${process.pid}`;
+/** An nft condition that every packet meets. */
+const ALL = 'meta length > 0';
+/** Time that a picture may take longer than on the direct path. */
+const LONGER_MS = 3_000;
 const images = path.resolve(import.meta.dirname, '../../../test-results');
 
-/** TURN over TCP and TLS are missing, because Chromium cannot use them with a host (docs/limits.md). */
-describe.runIf(process.getuid?.() === 0)('a network that blocks UDP to the host', () => {
+/** A network: packets of the browser that pass. The pages are always reachable, by HTTPS on port 443. */
+interface Network {
+  /** nft conditions of the packets that reach the host. */
+  host: readonly string[];
+  /** nft conditions of the packets that reach the TURN server. */
+  turn: readonly string[];
+}
+
+describe.runIf(process.getuid?.() === 0)('in a network in which only one path works', () => {
   let network: NamespacePath;
   let turn: TurnServer;
   let stack: Stack;
@@ -31,22 +42,31 @@ describe.runIf(process.getuid?.() === 0)('a network that blocks UDP to the host'
   let browser: Browser;
   let token: string;
   let session: string;
+  let fallbackPort: number;
+  let directMs = Number.NaN;
 
   beforeAll(async () => {
     const opened = openNamespacePath();
     if (opened === null) throw new Error('this machine allows no network namespace');
     network = opened;
     connectTurnServer(network.namespace);
-    const urls = [`turn:${TURN}:${TURN_PORT}?transport=udp`, `turn:${TURN}:${TURN_PORT}?transport=tcp`];
+    fallbackPort = await freePort();
+    const urls = [
+      `turn:${TURN}:${TURN_PORT}?transport=udp`,
+      `turn:${TURN}:${TURN_PORT}?transport=tcp`,
+      `turns:${TURN}:${HTTPS}?transport=tcp`,
+    ];
     stack = await startStack({
       apps: [],
       controlEnv: { SERVICE_TURN_URLS: urls.join(','), SERVICE_TURN_SECRET: SECRET },
-      agentEnv: { SERVICE_ENCODE_SLOTS: '2' },
+      agentEnv: { SERVICE_ENCODE_SLOTS: '2', SERVICE_MEDIA_FALLBACK_PORT: String(fallbackPort) },
     });
+    const [certFile, keyFile] = turnCertificate(stack.directory);
     turn = await startTurnServer({
       address: TURN,
       port: TURN_PORT,
       secret: SECRET,
+      tls: { port: HTTPS, certFile, keyFile },
       namespace: TURN_NAMESPACE,
     });
     token = (await stack.claim()).token;
@@ -67,7 +87,11 @@ describe.runIf(process.getuid?.() === 0)('a network that blocks UDP to the host'
       }`,
     );
     await sessions.reaches(id, 'app presented', 60_000);
-    browser = await startBrowser({ width: 1280, height: 800 }, { program: network.browserProgram });
+    browser = await startBrowser(
+      { width: 1280, height: 800 },
+      // The TURN server's certificate is signed by nobody.
+      { program: network.browserProgram, flags: ['--ignore-certificate-errors'] },
+    );
   }, 180_000);
 
   afterAll(async () => {
@@ -79,27 +103,33 @@ describe.runIf(process.getuid?.() === 0)('a network that blocks UDP to the host'
     removeTurnServer();
   });
 
-  /**
-   * Replaces the rules for packets from the browser.
-   * @param rules nft rules in order; packets that match none of them pass
-   */
-  function allow(...rules: readonly string[]): void {
-    const inside = `flush ruleset
-      table ip footlight {
-        chain block {
-          type filter hook output priority filter; policy accept;
-          oifname "lo" accept
-          ${rules.join('\n')}
-        }
+  /** Drops all packets of the browser except these. They are dropped on arrival, so that the browser gets no error. */
+  function allow({ host, turn: toTurn }: Network): void {
+    const chain = (device: string, conditions: readonly string[]) => `
+      chain block {
+        type filter hook input priority filter; policy accept;
+        iifname "${device}" jump passes
+      }
+      chain passes {
+        ${conditions.map((condition) => `${condition} accept`).join('\n        ')}
+        drop
       }`;
-    nft(['ip', 'netns', 'exec', network.namespace], inside);
+    const table = (device: string, conditions: readonly string[]) => `
+      table ip footlight_path
+      delete table ip footlight_path
+      table ip footlight_path {${chain(device, conditions)}
+      }`;
+    nft([], table(network.device, [`meta l4proto tcp ct original proto-dst ${HTTPS}`, ...host]));
+    nft(['ip', 'netns', 'exec', TURN_NAMESPACE], table('browser', toTurn));
   }
 
   /** Opens the session in a new page, and reads the path from the statistics. */
-  async function pathOf(page: Page): Promise<string> {
+  async function pathOf(page: Page): Promise<{ fact: string; pictureMs: number }> {
     await signIn(page, token);
+    const startedAt = performance.now();
     await page.goto(`https://${network.address}/app/session/${session}`);
-    await eventually('frames are shown', 60_000, async () => (await framesShown(page)) > 5 || null);
+    await eventually('frames are shown', 60_000, async () => (await framesShown(page)) > 0 || null);
+    const pictureMs = performance.now() - startedAt;
     const bar = page.getByRole('toolbar', { name: 'Controls' });
     const panel = page.getByRole('region', { name: 'Statistics' });
     for (let level = 0; level < 3; level += 1) {
@@ -108,34 +138,52 @@ describe.runIf(process.getuid?.() === 0)('a network that blocks UDP to the host'
       await bar.waitFor({ state: 'visible' });
       await bar.getByRole('button', { name: /^Quality/ }).click();
     }
-    const fact = panel.locator('dl > div').filter({ has: page.getByText('Path', { exact: true }) });
-    return eventually('the path is known', 60_000, async () => {
-      const text = await fact.locator('dd').textContent();
+    const row = panel.locator('dl > div').filter({ has: page.getByText('Path', { exact: true }) });
+    const fact = await eventually('the path is known', 60_000, async () => {
+      const text = await row.locator('dd').textContent();
       return text === '–' ? null : text;
     });
+    return { fact, pictureMs };
   }
 
+  const nowhere: readonly string[] = [];
   test.each([
-    ['nothing', [], 'direct'],
+    ['everything', () => ({ host: [ALL], turn: [ALL] }), /^direct, UDP$/],
+    ['TCP to the host', () => ({ host: [`tcp dport ${fallbackPort}`], turn: nowhere }), /^direct, TCP; /],
     [
-      'UDP to the host',
-      [`ip daddr ${TURN} udp dport ${TURN_PORT} accept`, 'meta l4proto udp drop'],
-      'TURN over UDP',
+      'UDP to the TURN server',
+      () => ({ host: nowhere, turn: [`udp dport ${TURN_PORT}`] }),
+      /^TURN over UDP; /,
     ],
-  ])(
-    'blocked is %s: a picture appears, and the page names the path',
-    async (blocked, rules, path_) => {
-      allow(...rules);
+    [
+      'TCP to the TURN server',
+      () => ({ host: nowhere, turn: [`tcp dport ${TURN_PORT}`] }),
+      /^TURN over TCP; /,
+    ],
+    ['TCP on port 443', () => ({ host: nowhere, turn: [`tcp dport ${HTTPS}`] }), /^TURN over TLS; /],
+  ] satisfies [string, () => Network, RegExp][])(
+    'allowed is %s: a picture appears in time, and the page names the path',
+    async (allowed, rules, named) => {
+      allow(rules());
       const page = await browser.newPage();
-      const fact = await pathOf(page);
-      await page.screenshot({ path: path.join(images, `session-turn-${blocked.replaceAll(' ', '-')}.png`) });
+      const { fact, pictureMs } = await pathOf(page);
+      await page.screenshot({ path: path.join(images, `session-path-${allowed.replaceAll(' ', '-')}.png`) });
       await page.close();
-      const cost = path_ === 'direct' ? '' : '; the relay adds its round trip';
-      expect(fact).toBe(`${path_}${cost}`);
+      expect(fact).toMatch(named);
+      if (allowed === 'everything') directMs = pictureMs;
+      expect(pictureMs).toBeLessThanOrEqual(directMs + LONGER_MS);
     },
     180_000,
   );
 });
+
+/** A certificate for the TURN server's address. @returns the PEM files of certificate and key */
+function turnCertificate(directory: string): [certFile: string, keyFile: string] {
+  const [certFile, keyFile] = [path.join(directory, 'turn.crt'), path.join(directory, 'turn.key')];
+  const names = `-subj /CN=${TURN} -addext subjectAltName=IP:${TURN}`;
+  run(`openssl req -x509 -newkey rsa:2048 -nodes -days 2 ${names} -keyout ${keyFile} -out ${certFile}`);
+  return [certFile, keyFile];
+}
 
 function run(command: string): void {
   execFileSync('/bin/sh', ['-c', command], { stdio: ['ignore', 'ignore', 'pipe'] });
@@ -165,6 +213,7 @@ function removeTurnServer(): void {
     `ip link del flu${process.pid}`,
     `ip netns del ${TURN_NAMESPACE}`,
     `nft delete table ip ${TABLE}`,
+    'nft delete table ip footlight_path',
   ])
     try {
       run(command);
