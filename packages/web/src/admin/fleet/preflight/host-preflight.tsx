@@ -56,10 +56,10 @@ export function HostPreflight({ host }: { host: Pick<Host, 'id' | 'node_name' | 
         ))}
       {rungs !== null && (
         <>
-          <div className={styles.finding} role="status" data-tone={toneOf(sentence)}>
+          <div className={styles.finding} role="status" data-tone={sentence?.tone ?? 'info'}>
             {sentence === null ? (
               <Loader size={20} />
-            ) : sentence.works ? (
+            ) : sentence.tone === 'success' ? (
               <IconCircleCheck size={20} aria-hidden="true" />
             ) : (
               <IconAlertTriangle size={20} aria-hidden="true" />
@@ -79,9 +79,6 @@ export function HostPreflight({ host }: { host: Pick<Host, 'id' | 'node_name' | 
     </Section>
   );
 }
-
-const toneOf = (sentence: ReturnType<typeof pathSentence>) =>
-  sentence === null ? 'info' : sentence.works ? 'success' : 'danger';
 
 function Rung({ tested, readiness }: { tested: TestedRung; readiness: Host['readiness'] }) {
   const { rung, planned, state } = tested;

@@ -69,18 +69,19 @@ describe('the path that people will use', () => {
       ],
       /and TLS/,
     ],
-  ])('is the first that works: %s', (_name, states, text) => {
-    expect(shown(...states)).toEqual({ works: true, text: expect.stringMatching(text) });
+  ])('is the first that works: %s', (name, states, text) => {
+    const tone = name === 'direct' ? 'success' : 'warning';
+    expect(shown(...states)).toEqual({ tone, text: expect.stringMatching(text) });
   });
 
   test('is none, when no path works', () => {
-    expect(shown(['udp', blocked], ['turn_udp', { kind: 'missing' }])).toMatchObject({ works: false });
+    expect(shown(['udp', blocked], ['turn_udp', { kind: 'missing' }])).toMatchObject({ tone: 'danger' });
   });
 
   test('is not known while a better path is not tested', () => {
     expect(shown(['udp', { kind: 'testing' }], ['turn_udp', { kind: 'waiting' }])).toBeNull();
     expect(shown(['udp', blocked], ['turn_udp', { kind: 'waiting' }])).toBeNull();
-    expect(shown(['udp', works], ['turn_udp', { kind: 'waiting' }])).toMatchObject({ works: true });
+    expect(shown(['udp', works], ['turn_udp', { kind: 'waiting' }])).toMatchObject({ tone: 'success' });
   });
 });
 

@@ -49,19 +49,21 @@ const PATH_AND_COST: Readonly<Record<PreflightRung, string>> = {
 };
 
 /**
- * The path that people in the browser's network will use, and its cost: the first rung that works.
+ * The path that people in the browser's network will use, and its cost: the first rung that works. Only the direct path
+ * over UDP has no cost.
  * @param rungs all rungs in their order
  * @returns null while a rung before the first working one is not tested
  */
 export function pathSentence(
   rungs: readonly { rung: PreflightRung; state: RungState }[],
-): { works: boolean; text: string } | null {
+): { tone: 'success' | 'warning' | 'danger'; text: string } | null {
   for (const { rung, state } of rungs) {
-    if (state.kind === 'works') return { works: true, text: t(PATH_AND_COST[rung]) };
+    if (state.kind === 'works')
+      return { tone: rung === 'udp' ? 'success' : 'warning', text: t(PATH_AND_COST[rung]) };
     if (state.kind === 'waiting' || state.kind === 'testing') return null;
   }
   return {
-    works: false,
+    tone: 'danger',
     text: t('People in this network get no picture from this host. The lines below say how to open a path.'),
   };
 }
