@@ -50,10 +50,11 @@ export function createSettings(platform: Platform): Settings {
 
   const followers: SettingsFollower[] = [];
 
-  bus.subscribe(settingsSubjects.changed, INSTANCE, () => {
+  const forget = () => {
     row.forget();
     storedOrigins.forget();
-  });
+  };
+  bus.subscribe(settingsSubjects.changed, INSTANCE, forget);
 
   return {
     async seed() {
@@ -80,6 +81,8 @@ export function createSettings(platform: Platform): Settings {
         for (const follower of followers) await follower.changing(tx, before, toSettingsInForce(row));
         return row;
       });
+      // The followers read the new values, possibly before the bus has delivered the message.
+      forget();
       bus.publish(settingsSubjects.changed, INSTANCE, {});
       await activity.record(actor.userId, 'instance.settings.updated', 'instance_settings', { keys });
       for (const follower of followers) await follower.changed();

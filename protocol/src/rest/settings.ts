@@ -21,7 +21,9 @@ const settingFields = {
   mic_capture_enabled: z.boolean().describe('Sessions may take the microphone of their viewer.'),
   guest_sharing_enabled: z
     .boolean()
-    .describe('People may invite guests without an account to their running sessions, by a link.'),
+    .describe(
+      'People may invite guests without an account to their running sessions, by a link. false ends all links.',
+    ),
   image_update_policy: z
     .enum(['manual', 'notify', 'auto'])
     .describe('What happens when a newer image is published: nothing, a note, or the update.'),

@@ -79,6 +79,17 @@ export async function endGuest(db: Executor, guestId: string, nowMs: number): Pr
   return row !== undefined;
 }
 
+/** Ends the links of all sessions. @returns the guests that were ended, with their sessions */
+export function endAllGuests(db: Executor, nowMs: number): Promise<Pick<GuestRow, 'id' | 'session_id'>[]> {
+  return db
+    .updateTable('session_guests')
+    .set({ ended_at: nowMs })
+    .where('ended_at', 'is', null)
+    .where('expires_at', '>', nowMs)
+    .returning(['id', 'session_id'])
+    .execute();
+}
+
 /** Stores that the host of these ended guests does not have them any more. */
 export async function markEndsAcked(db: Executor, guestIds: readonly string[], nowMs: number): Promise<void> {
   if (guestIds.length === 0) return;

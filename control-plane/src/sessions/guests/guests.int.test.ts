@@ -255,13 +255,65 @@ describeDatabases('guests of a session', (databases) => {
     expect((await list()).guests).toEqual([]);
   });
 
-  test('an administrator switches it off: no new link, and no joining with an old one', async () => {
-    const { guest, secret } = (await share()).body;
-    const off = { guest_sharing_enabled: false };
-    await world.call(world.people.admin, 'PATCH', '/v1/admin/settings', { body: off });
-    expect((await share()).body.error.code).toBe('sharing_disabled');
-    expect((await join(secret)).body.error.code).toBe('sharing_disabled');
-    expect(await list()).toMatchObject({ can_share: false, guests: [{ id: guest.id, name: null }] });
+  describe('when an administrator switches sharing off', () => {
+    const change = (guest_sharing_enabled: boolean) =>
+      world.call(world.people.admin, 'PATCH', '/v1/admin/settings', { body: { guest_sharing_enabled } });
+
+    test('all guests of all sessions are disconnected at once, and their links never work again', async () => {
+      const other = await world.running(world.people.bob, await world.app());
+      const others = `/v1/sessions/${other.id}/guests`;
+      const shared = await world.call(world.people.bob, 'POST', others, {
+        body: { role: 'full', minutes: 60 },
+      });
+      const { page: player } = await watch(shared.body.secret, 'Cy');
+      const { secret } = (await share()).body;
+      const { page: watcher } = await watch(secret);
+      const unused = (await join((await share()).body.secret)).body.signaling.token;
+
+      expect((await change(false)).status).toBe(200);
+      // The hosts were told before the answer.
+      for (const { id } of [session, other]) {
+        const told = sent(agent, 'session_guests', id) as unknown as SessionGuests[];
+        expect(told.at(-1)?.guests).toEqual([]);
+      }
+      expect((await watcher.closed).code).toBe(4403);
+      expect((await player.closed).code).toBe(4403);
+      expect((await (await open(unused)).closed).code).toBe(4401);
+      expect(await list()).toMatchObject({ can_share: false, guests: [] });
+
+      await change(true);
+      expect((await join(secret)).body.error.code).toBe('guest_link_invalid');
+      expect((await share()).status).toBe(201);
+    });
+
+    test('no link can be made or used', async () => {
+      const { secret } = (await share()).body;
+      await change(false);
+      expect((await share()).body.error.code).toBe('sharing_disabled');
+      expect((await join(secret)).body.error.code).toBe('sharing_disabled');
+    });
+
+    test('a host that was not connected is told when it connects', async () => {
+      await share();
+      await agent.drop();
+      agent.hold({ session_id: session.id, app_id: session.app_id });
+      await change(false);
+      const before = lists().length;
+      await world.reconnect(agent);
+      await waitSent(agent, 'session_guests', session.id, before + 1);
+      expect(lists().at(-1)?.guests).toEqual([]);
+    });
+
+    test('a link that another replica made at this moment ends with the next run of the leader', async () => {
+      const { guest } = (await share()).body;
+      const { page } = await watch((await share()).body.secret);
+      await change(false);
+      const { db } = world.plane.platform.database;
+      await db.updateTable('session_guests').set({ ended_at: null }).where('id', '=', guest.id).execute();
+      await world.plane.platform.leader.runNow('sessions.guests');
+      expect((await page.closed).code).toBe(4403);
+      expect((await list()).guests).toEqual([]);
+    });
   });
 
   test('the owner sees the guests also if the replica with the link of the host does not answer', async () => {

@@ -18,6 +18,7 @@ import { loadSession } from '../store.ts';
 import { GUESTS_FEATURE, judgeShare, planPlace } from './guest-rules.ts';
 import {
   countLinks,
+  endAllGuests,
   endExpired,
   endGuest,
   findGuest,
@@ -54,6 +55,9 @@ export interface JoinedGuest {
  * Each change is stored first and then sent to the host, as the whole list with a version. A host that was not
  * connected gets the list when it connects again. If a connected host does not acknowledge the end of a guest, the
  * leader sends the list again until the host does.
+ *
+ * When an administrator switches sharing off, all links end. The leader repeats this while sharing is off, for a link
+ * that another replica made at the same moment.
  */
 export interface Guests {
   list(caller: Caller, sessionId: string): Promise<Success<'guests.list'>>;
@@ -73,7 +77,7 @@ export interface Guests {
 
 export function createGuests(
   { activity, bus, clock, database, leader, logger, random }: Platform,
-  deps: { agents: Agents; settings: Pick<Settings, 'current'>; tokens: SignalingTokens },
+  deps: { agents: Agents; settings: Pick<Settings, 'current' | 'follow'>; tokens: SignalingTokens },
 ): Guests {
   const { agents, settings, tokens } = deps;
   /** Limits joins from any number of addresses, because each one writes to the database. The key is a digest. */
@@ -122,22 +126,45 @@ export function createGuests(
     id: 'sessions.guests',
     everyMs: RESEND_MS,
     async run() {
+      await endIfOff();
       const waiting = await sessionsWithEndsToSend(database.db, MAX_RESENT);
       await Promise.all(waiting.map(({ id, host_id }) => resendList(host_id, id)));
     },
   });
 
+  settings.follow({
+    changing: async () => undefined,
+    async changed() {
+      try {
+        await endIfOff();
+      } catch (error) {
+        logger.error({ err: error }, 'session.guests_failed');
+      }
+    },
+  });
+
+  /** Ends the links of all sessions if sharing is switched off. */
+  async function endIfOff(): Promise<void> {
+    if (await isAllowed()) return;
+    const ended = await endAllGuests(database.db, clock.nowMs());
+    for (const { id } of ended) bus.publish(sessionSubjects.guestEnded, id, {});
+    const sessionIds = [...new Set(ended.map(({ session_id }) => session_id))];
+    for (let at = 0; at < sessionIds.length; at += MAX_RESENT)
+      await Promise.all(sessionIds.slice(at, at + MAX_RESENT).map(tellHost));
+  }
+
+  /** Sends the list of a session in which a guest ended. @returns false: a connected host may still have the guest */
+  async function tellHost(sessionId: string): Promise<boolean> {
+    const session = await loadSession(database.db, sessionId);
+    if (session === undefined || session.host_id === null || isTerminal(session.state)) return true;
+    return (await sendList(session.host_id, sessionId)) !== 'unknown';
+  }
+
   /** @returns ended: false, the guest had already ended; isReached: no connected host has the guest any more */
   async function end({ id, session_id }: Pick<GuestRow, 'id' | 'session_id'>) {
     const ended = await endGuest(database.db, id, clock.nowMs());
     if (ended) bus.publish(sessionSubjects.guestEnded, id, {});
-    const session = await loadSession(database.db, session_id);
-    const isReached =
-      session === undefined ||
-      session.host_id === null ||
-      isTerminal(session.state) ||
-      (await sendList(session.host_id, session_id)) !== 'unknown';
-    return { ended, isReached };
+    return { ended, isReached: await tellHost(session_id) };
   }
 
   return {

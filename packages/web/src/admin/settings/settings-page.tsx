@@ -132,7 +132,7 @@ function Form({ settings }: { settings: InstanceSettings }) {
         <Switch
           label={t('People may share their running apps with guests')}
           description={t(
-            'A guest needs no account, only a link, and watches or controls one app for at most a day. Guests who are connected stay until their time is over or they are removed.',
+            'A guest needs no account, only a link, and watches or controls one app for at most a day. When you switch this off, all guests are disconnected, and their links end.',
           )}
           key={form.key('guest_sharing_enabled')}
           {...form.getInputProps('guest_sharing_enabled', { type: 'checkbox' })}
