@@ -30,6 +30,7 @@ export function agentLinkHandler(agent: () => AgentParts, requestRestart: () => 
           'recorder',
           'guests',
           'preflight',
+          'home_base',
           ...(parts.config.processRuntime ? ['process_runtime'] : []),
           ...(parts.console.need() === null ? ['console'] : []),
           ...imageFeatures(parts),

@@ -160,6 +160,7 @@ export async function makeAgentParts(
       uids,
       recorder,
       helpersWithoutNetwork: networks !== null,
+      ownMounts: isolated,
       quarantine,
       sweep,
       stateDir: config.stateDir,

@@ -61,6 +61,7 @@ export const FAILURE_CODES = [
     'display_name_taken',
     'container_failed',
     'home_unavailable',
+    'home_base_unavailable',
     'agent_restarted',
     'unsustainable',
   ] as const),

@@ -182,6 +182,19 @@ export function keyText(maxBytes: number) {
   return text(maxBytes).refine((value) => !value.includes('\0'), { error: 'a NUL character' });
 }
 
+/** Longest path of a home's base, in bytes; the same as of a home. */
+const MAX_BASE_BYTES = 512;
+
+/**
+ * Directory on a host below people's homes: absolute and normalised, not the root, without control characters. Each
+ * host checks the directory itself.
+ */
+export const homeBasePath = text(MAX_BASE_BYTES).refine(
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  (path) => /^(\/[^/\0-\x1f\x7f]+)+$/.test(path) && !/\/\.\.?(\/|$)/.test(path),
+  { error: 'must be an absolute path without "." or "..", without a slash at its end, and not /' },
+);
+
 /**
  * A string that people read. Its length is checked as in `text`; then control characters are removed.
  * @param maxBytes bound of the received string, inclusive

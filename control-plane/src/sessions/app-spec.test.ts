@@ -4,6 +4,7 @@ import { mergeRuntime, type PresetFacts, type RuntimeFacts, withHome } from './a
 const owner = (more: Partial<RuntimeFacts> = {}): RuntimeFacts => ({
   runtime_spec: { args: ['game'] },
   managed_home: false,
+  home_base: null,
   home_container_path: '/home/service',
   ...more,
 });
@@ -46,6 +47,7 @@ test("without a preset the app's own spec is used as it is", () => {
     runtime: 'process',
     managed_home: false,
     home_container_path: '/home/service',
+    home_base: null,
   });
 });
 
@@ -153,6 +155,8 @@ test('a home is mounted at the path of the merge', () => {
     container_path: '/home/service',
   });
   expect(withHome(merged, null).home).toBeUndefined();
+  const over = { ...merged, home_base: '/srv/base' };
+  expect(withHome(over, { provider: 'local', ref: '/h/a/b' }).home).toMatchObject({ base: '/srv/base' });
 });
 
 test('a long name is cut to what a label may hold', () => {

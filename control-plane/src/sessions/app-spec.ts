@@ -12,7 +12,10 @@ import type { AppFields, PresetFields } from '../catalog/index.ts';
 export type Assignment = Omit<SessionAssign, 'id' | 'type'>;
 
 /** Runtime settings of an app, or of a tile's parent. */
-export type RuntimeFacts = Pick<AppFields, 'runtime_spec' | 'managed_home' | 'home_container_path'>;
+export type RuntimeFacts = Pick<
+  AppFields,
+  'runtime_spec' | 'managed_home' | 'home_container_path' | 'home_base'
+>;
 
 export type PresetFacts = Omit<PresetFields, 'name' | 'description'>;
 
@@ -27,6 +30,8 @@ export interface MergedRuntime {
   runtime: 'process' | 'container';
   managed_home: boolean;
   home_container_path: string;
+  /** null: homes start empty. */
+  home_base: string | null;
 }
 
 const MAX_LABEL_BYTES = 128;
@@ -74,6 +79,7 @@ export function mergeRuntime(
     runtime: image === '' ? 'process' : 'container',
     managed_home: owner.managed_home || (preset?.managed_home ?? false),
     home_container_path: homeContainerPath(owner.home_container_path, preset?.home_container_path ?? null),
+    home_base: owner.home_base,
   };
 }
 
@@ -92,6 +98,11 @@ export function withHome(merged: MergedRuntime, home: Pick<HomeSpec, 'provider' 
   if (home === null) return merged.app;
   return {
     ...merged.app,
-    home: { provider: home.provider, ref: home.ref, container_path: merged.home_container_path },
+    home: {
+      provider: home.provider,
+      ref: home.ref,
+      container_path: merged.home_container_path,
+      ...(merged.home_base !== null && { base: merged.home_base }),
+    },
   };
 }

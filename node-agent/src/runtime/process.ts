@@ -201,7 +201,15 @@ export class ProcessRuntime implements Runtime {
     }
   }
 
-  async #mounts({ dirs, user, instance, network, displaySocket, home }: AppContext): Promise<SandboxMounts> {
+  async #mounts({
+    dirs,
+    user,
+    instance,
+    network,
+    displaySocket,
+    home,
+    overlay,
+  }: AppContext): Promise<SandboxMounts> {
     // A new name per app, because a former app may still have its own file mounted.
     const passwd = join(dirs.mounts, `passwd-${instance}`);
     const group = join(dirs.mounts, `group-${instance}`);
@@ -224,6 +232,7 @@ export class ProcessRuntime implements Runtime {
       ...((await hasNeighbours(home))
         ? { covered: [dirname(home)], keep: [...keep, home] }
         : { covered: [], keep: [...keep, ...keptPaths([home])] }),
+      replaced: overlay === null ? [] : [{ source: overlay, path: home }],
       devices: appDevices(readdirSync('/dev')),
       hidden: HIDDEN.filter(isDirectory),
       own: OWN.filter(isDirectory),
@@ -234,7 +243,7 @@ export class ProcessRuntime implements Runtime {
     const { ownDirs } = this.#options;
     return {
       tmpBytes: APP_TMP_BYTES,
-      ...{ passwd: null, group: null, resolver: null, devices: null },
+      ...{ passwd: null, group: null, resolver: null, devices: null, replaced: [] },
       covered: ownDirs.filter(isDirectory),
       keep: keptPaths([displaySocket, dirs.scratch, home, PRODUCT_ROOT], [...TEMPORARY, ...ownDirs]),
       hidden: HIDDEN.filter(isDirectory),

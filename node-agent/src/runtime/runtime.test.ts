@@ -65,6 +65,7 @@ const SURROUNDINGS: AppContext = {
   },
   enter: [],
   home: '/homes/alice',
+  overlay: null,
   display: ':7',
   displaySocket: '/tmp/.X11-unix/X7',
   pulseServer: 'unix:/s/scratch/run/pulse.sock',

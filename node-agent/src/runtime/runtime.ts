@@ -40,6 +40,8 @@ export interface AppContext {
   enter: readonly string[];
   /** HOME of the app. */
   home: string;
+  /** Directory that the app sees at `home` instead; null: the directory that is there. Only for isolated processes. */
+  overlay: string | null;
   /** Name of the display, ":N". */
   display: string;
   /** Path of the display's socket. */

@@ -4,7 +4,7 @@ import { mountOptions } from './sandbox.ts';
 
 const MOUNTS = {
   ...{ tmpBytes: 1_000, passwd: '/s/passwd', group: '/s/group', resolver: null, keep: [], covered: [] },
-  ...{ devices: [], hidden: [], own: [] },
+  ...{ devices: [], hidden: [], own: [], replaced: [] },
 };
 
 test('a sandbox has its own places that every user may write to', () => {

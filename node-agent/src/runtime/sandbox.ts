@@ -172,6 +172,8 @@ export interface SandboxMounts {
   covered: readonly string[];
   /** Paths below `covered`, /tmp and /var/tmp that stay visible in the sandbox. */
   keep: readonly string[];
+  /** Directories that replace others in the sandbox. */
+  replaced: readonly { source: string; path: string }[];
   /**
    * Device files and directories of /dev, in addition to those of every sandbox; null: all devices, if the agent is not
    * root.
@@ -195,6 +197,7 @@ const tmpfs = (path: string, bytes: number, mode: string): string[] => [
  * to the other, and the memory behind a descriptor would outlive the session that created it.
  */
 export function mountOptions(mounts: SandboxMounts): string[] {
+  const bind = (source: string, path: string) => ['--dir', dirname(path), '--bind', source, path];
   const { tmpBytes, passwd, group, resolver, devices, own } = mounts;
   return [
     // With --dev, bwrap would create a second user namespace, and other programs could not enter the sandbox.
@@ -213,7 +216,8 @@ export function mountOptions(mounts: SandboxMounts): string[] {
     ...tmpfs('/tmp', tmpBytes, '1777'),
     ...(own.includes('/var/tmp') ? tmpfs('/var/tmp', tmpBytes, '1777') : []),
     // --dir creates missing parent directories for all users; without it, bwrap would create them for root only.
-    ...mounts.keep.flatMap((path) => ['--dir', dirname(path), '--bind', path, path]),
+    ...mounts.keep.flatMap((path) => bind(path, path)),
+    ...mounts.replaced.flatMap(({ source, path }) => bind(source, path)),
   ];
 }
 

@@ -65,6 +65,7 @@ export async function startRuntimeApp(app: RuntimeApp): Promise<{ app: RunningAp
   const spec = { image: '', args, env, mounts: [], gpu: false, label: 'a test', ...app.spec };
   const running = await runtime.start(spec, {
     ...{ sessionId, instance: sessionId, user: app.user, dirs, enter: [], home: app.home ?? dirs.home },
+    overlay: null,
     ...{ display: ':0', displaySocket, pulseServer: null },
     network: await runtime.openNetwork(spec),
     gpu: { renderNode: null, cdiName: null },

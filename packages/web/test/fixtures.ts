@@ -129,6 +129,7 @@ export function app(n: number, part: Partial<AdminApp> = {}): AdminApp {
       n % 2 === 0 ? { args: ['/usr/games/supertux2'] } : { image: 'registry/app@sha256:00', gpu: true },
     managed_home: true,
     home_container_path: '/home/service',
+    home_base: null,
     runtime_preset_id: null,
     launchable_profile_ids: [],
     origin: 'manual',

@@ -8,6 +8,7 @@ import {
   finite,
   frameRate,
   h264Profile,
+  homeBasePath,
   humanText,
   pictureSide,
   stringMap,
@@ -21,6 +22,8 @@ export const homeSpecSchema = z.object({
   /** local: an absolute directory below the agent's home root; volume: the engine volume's name */
   ref: text(512),
   container_path: text(512),
+  /** Directory of the host that the home is opened over, read-only; missing: the home stands alone */
+  base: homeBasePath.optional(),
 });
 export type HomeSpec = z.infer<typeof homeSpecSchema>;
 

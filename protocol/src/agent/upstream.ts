@@ -50,6 +50,7 @@ export const AGENT_FEATURES = [
   'recorder',
   'guests',
   'preflight',
+  'home_base',
 ] as const;
 
 export const heldSessionSchema = z.object({

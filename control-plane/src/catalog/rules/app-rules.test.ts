@@ -49,6 +49,7 @@ describe('a tile', () => {
     [{ external_source: '' as const }],
     [{ external_id: '' }],
     [{ managed_home: true }],
+    [{ home_base: '/srv/base' }],
     [{ runtime_preset_id: 'preset' }],
     [{ runtime_spec: { gpu: true } }],
     [{ library_provider: 'steam' as const }],
@@ -68,6 +69,13 @@ describe('a tile', () => {
     );
     expect(inheritFromParent(app(), {}, null)).toEqual(app());
   });
+});
+
+test('only an app that may have homes has a base for them', () => {
+  const base = { home_base: '/srv/base' };
+  expect(refuseFields(app(base))).toMatch(/^home_base: /);
+  expect(refuseFields(app({ ...base, managed_home: true }))).toBeNull();
+  expect(refuseFields(app({ ...base, runtime_preset_id: 'preset' }))).toBeNull();
 });
 
 test('mounts are judged wherever they are written', () => {

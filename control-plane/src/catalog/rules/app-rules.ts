@@ -42,6 +42,7 @@ export const NEW_APP: Omit<AppFields, 'name'> = {
   runtime_preset_id: null,
   managed_home: false,
   home_container_path: DEFAULT_HOME_PATH,
+  home_base: null,
   default_profile_id: null,
   profile_policy: 'inherit',
   library_provider: '',
@@ -79,11 +80,17 @@ export function inheritFromParent(fields: AppFields, patch: AppPatch, parent: Ap
 export function refuseFields(fields: AppFields): string | null {
   const refusedMount = refuseMounts('runtime_spec.mounts', fields.runtime_spec.mounts);
   if (refusedMount !== null) return refusedMount;
-  if (fields.parent_app_id === null) return null;
+  if (fields.parent_app_id === null) {
+    const { home_base, managed_home, runtime_preset_id } = fields;
+    // With a preset, only the launch knows whether the app has homes.
+    const lacksHome = home_base !== null && !managed_home && runtime_preset_id === null;
+    return lacksHome ? 'home_base: needs managed_home' : null;
+  }
   if (fields.library_provider !== '') return 'library_provider: a tile has none';
   if (fields.external_source === '') return 'external_source: a tile needs one';
   if (fields.external_id === '') return 'external_id: a tile needs one';
   if (fields.managed_home) return 'managed_home: a tile uses the home of its parent';
+  if (fields.home_base !== null) return 'home_base: a tile uses the home of its parent';
   if (fields.runtime_preset_id !== null) return 'runtime_preset_id: a tile uses the preset of its parent';
   if (Object.keys(fields.runtime_spec).length > 0) return 'runtime_spec: a tile runs what its parent runs';
   return null;

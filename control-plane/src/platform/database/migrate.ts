@@ -5,10 +5,11 @@ import { sessionOrder } from './migrations/0002-session-order.ts';
 import { audit } from './migrations/0003-audit.ts';
 import { oidc } from './migrations/0004-oidc.ts';
 import { sessionGuests } from './migrations/0005-session-guests.ts';
+import { homeBase } from './migrations/0006-home-base.ts';
 import type { Schema } from './schema.ts';
 import type { SchemaStep } from './schema-step.ts';
 
-const STEPS: readonly SchemaStep[] = [firstMigration, sessionOrder, audit, oidc, sessionGuests];
+const STEPS: readonly SchemaStep[] = [firstMigration, sessionOrder, audit, oidc, sessionGuests, homeBase];
 
 /** Names of the migration steps, in the order in which they run. */
 export const STEP_NAMES: readonly string[] = STEPS.map(({ name }) => name).sort();

@@ -226,6 +226,16 @@ describe('rows of the admission before the transaction', () => {
       const contained = anApp({ managed_home: true, runtime_spec: { image: 'x' } });
       expect(codeOf(launchFacts({ app: contained, settings }))).toBeNull();
     });
+    test('an app never starts without the base of its homes', () => {
+      const base = { home_base: '/srv/base' };
+      const { demand } = admitted(launchFacts({ app: anApp({ managed_home: true, ...base }) }));
+      expect(demand.needs_home_base).toBe(true);
+      // The preset that gave it homes was changed.
+      expect(codeOf(launchFacts({ app: anApp(base) }))).toBe('conflict');
+      const settings = { ...launchFacts().settings, storageProvider: 'volume' as const };
+      const contained = anApp({ managed_home: true, runtime_spec: { image: 'x' }, ...base });
+      expect(codeOf(launchFacts({ app: contained, settings }))).toBe('conflict');
+    });
   });
 
   test('the first failed check gives the answer, even if later checks would fail too', () => {

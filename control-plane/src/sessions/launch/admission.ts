@@ -82,14 +82,22 @@ export function refuseHeldHome(
 /** @param provider provider of the existing or new home; null: no path for a home can be built */
 export function refuseHomeProvider(
   provider: HomeSpec['provider'] | null,
-  { runtime }: MergedRuntime,
+  { runtime, home_base }: Pick<MergedRuntime, 'runtime' | 'home_base'>,
 ): Refusal | null {
   if (provider === null)
     return { code: 'internal', message: 'No place for the home of this app can be formed.' };
+  if (provider === 'volume' && home_base !== null)
+    return { code: 'conflict', message: 'This home is an engine volume, which cannot have a base.' };
   if (provider === 'local' || runtime === 'container') return null;
   const message = 'Homes are engine volumes here, and this app runs without an engine.';
   return { code: 'conflict', message };
 }
+
+/** Refuses an app whose preset lost its homes, because the app must not start without its base. */
+export const refuseBase = ({ home_base }: Pick<MergedRuntime, 'home_base'>): Refusal | null =>
+  home_base === null
+    ? null
+    : { code: 'conflict', message: 'This app has a base for homes, but keeps no homes.' };
 
 /** Runs the checks that need no locks. */
 export function admit(facts: LaunchFacts, request: LaunchRequest): AdmittedLaunch | Refused {
@@ -117,7 +125,7 @@ export function admit(facts: LaunchFacts, request: LaunchRequest): AdmittedLaunc
     pin ??= { host_id: homeHostId, gpu_index: null };
   }
   const homeProvider = facts.settings.storageProvider === 'volume' ? 'volume' : 'local';
-  const refusal = runtime.managed_home ? refuseHomeProvider(homeProvider, runtime) : null;
+  const refusal = runtime.managed_home ? refuseHomeProvider(homeProvider, runtime) : refuseBase(runtime);
   if (refusal !== null) return { refusal };
   return {
     ...request,
@@ -127,6 +135,7 @@ export function admit(facts: LaunchFacts, request: LaunchRequest): AdmittedLaunc
       encode_slots: terms.topology === 'local_only' ? 0 : bench === null ? owner.default_encode_slots : 1,
       runtime: runtime.runtime,
       needs_home_root: runtime.managed_home && homeProvider === 'local',
+      needs_home_base: runtime.home_base !== null,
       pin,
       prefer_host_id: facts.prefersHomeHost ? facts.homeHostId : null,
       image: bench === null ? owner.required_image : null,
@@ -151,6 +160,7 @@ function benchRuntime(runtime: MergedRuntime, { rung, bitrateKbps }: BenchTerms)
   return {
     ...runtime,
     managed_home: false,
+    home_base: null,
     app: {
       ...runtime.app,
       env: {

@@ -12,6 +12,7 @@ import type { Platform } from '../../platform/platform.ts';
 import type { Assignment } from '../app-spec.ts';
 import type { DisplayChange } from '../display/display.ts';
 import type { LaunchWatch } from '../launch/launch-watch.ts';
+import { HOME_BASE_FEATURE } from '../placement/placement.ts';
 import { markSwapTaken } from '../swap/swap-store.ts';
 import { decideStuck, type HostTimes, isStarting, startDeadline } from '../sweeps/timeouts.ts';
 import type { LiveSessions } from './live.ts';
@@ -154,9 +155,11 @@ export function createDriver(
   ): Promise<void> {
     // An agent without the feature `swap` would not answer, so do not send the command.
     const link = await agents.link(hostId);
-    const result: CommandResult =
-      link !== null && !link.features.includes('swap')
-        ? { kind: 'refused', code: 'unsupported', error: 'the host cannot change apps' }
+    const lacks = (feature: string) => link !== null && !link.features.includes(feature);
+    const result: CommandResult = lacks('swap')
+      ? { kind: 'refused', code: 'unsupported', error: 'the host cannot change apps' }
+      : app.home?.base !== undefined && lacks(HOME_BASE_FEATURE)
+        ? { kind: 'refused', code: 'unsupported', error: 'the agent is too old for a base of homes' }
         : await agents.command(hostId, { type: 'session_swap_app', session_id: sessionId, app_id, app });
     if (result.kind === 'ok') {
       await markSwapTaken(database.db, sessionId, app_id);

@@ -46,6 +46,7 @@ describeDatabases('the order of placement', (databases) => {
           encode_slots: 0,
           runtime: 'process',
           needs_home_root: false,
+          needs_home_base: false,
           pin: null,
           prefer_host_id: hostIds[preferred] ?? null,
           image: null,

@@ -52,6 +52,8 @@ export interface Demand {
   runtime: 'process' | 'container';
   /** The launch needs a managed home below the host's home root. */
   needs_home_root: boolean;
+  /** The launch opens the home over a base. */
+  needs_home_base: boolean;
   /** The only host or GPU that may serve the launch; null: any. There is no fallback to another host. */
   pin: Pin | null;
   /** GPUs of this host come first (placement policy locality); null: no preference. */
@@ -98,6 +100,9 @@ export const FEATURE_OF: Readonly<Record<Demand['runtime'], string>> = {
   container: 'images',
 };
 
+/** Feature of agents that open a home over a base. */
+export const HOME_BASE_FEATURE = 'home_base';
+
 type Broken = Pick<PlacementRefusal, 'rule' | 'have' | 'need'>;
 
 /**
@@ -114,6 +119,8 @@ function refusesForGood(gpu: GpuFacts, demand: Demand): Broken | null {
     return { rule: 'capacity_detection', have: 'no home root reported', need: 'home_root' };
   const feature = FEATURE_OF[demand.runtime];
   if (!host.features.includes(feature)) return { rule: 'runtime', have: `no ${feature}`, need: feature };
+  if (demand.needs_home_base && !host.features.includes(HOME_BASE_FEATURE))
+    return { rule: 'runtime', have: `no ${HOME_BASE_FEATURE}`, need: HOME_BASE_FEATURE };
   return (
     refusesEncoder(gpu, demand.encoder) ??
     refusesPin(gpu, demand.pin) ??

@@ -8,7 +8,7 @@ import type { Platform } from '../../platform/platform.ts';
 import type { Settings } from '../../settings/index.ts';
 import { claimHome, hasHome } from '../../storage/index.ts';
 import { withHome } from '../app-spec.ts';
-import { homeAppOf, refuseHomeProvider } from '../launch/admission.ts';
+import { homeAppOf, refuseBase, refuseHomeProvider } from '../launch/admission.ts';
 import { loadLaunchApp } from '../launch/app-store.ts';
 import { lockEntitlementShared, lockUser } from '../launch/launch-store.ts';
 import { loadHomeHolders } from '../launch/quota-store.ts';
@@ -65,7 +65,7 @@ export async function beginSwapTo(
         nowMs,
       );
       refuse(refuseHomeProvider(home?.provider ?? null, runtime));
-    }
+    } else refuse(refuseBase(runtime));
     if (!(await beginSwap(tx, row.id, { app_id: app.id, home_app_id: homeAppId }, nowMs)))
       throw refusalError(notSwappable('The session has changed meanwhile.'));
     return {

@@ -147,6 +147,7 @@ function appRow(index: number, nowMs: number): LargeApp {
     runtime_preset_id: null,
     managed_home: 0,
     home_container_path: '/home/service',
+    home_base: null,
     default_profile_id: null,
     profile_policy: 'inherit',
     origin: 'manual',

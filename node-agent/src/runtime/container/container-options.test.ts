@@ -21,6 +21,7 @@ const context: AppContext = {
   dirs,
   enter: [],
   home: '/homes/alice/doom',
+  overlay: null,
   display: ':5',
   displaySocket: '/tmp/.X11-unix/X5',
   pulseServer: 'unix:/s/scratch/run/pulse.sock',

@@ -15,6 +15,8 @@ export interface RunOptions {
   maxBytes?: number;
   /** Variables added to the agent's environment. */
   env?: Record<string, string>;
+  /** Its abort ends the program. */
+  ended?: AbortSignal;
 }
 
 /** Output of a system program, and how it ended. */
@@ -35,13 +37,14 @@ export type ProgramResult =
 export async function runProgram(
   program: string,
   args: readonly string[],
-  { limitMs, maxBytes, env }: RunOptions = {},
+  { limitMs, maxBytes, env, ended }: RunOptions = {},
 ): Promise<ProgramResult> {
   const begin = () =>
     execa(program, args, {
       ...(limitMs === undefined ? {} : { timeout: limitMs, forceKillAfterDelay: 500 }),
       ...(maxBytes === undefined ? {} : { maxBuffer: maxBytes }),
       ...(env === undefined ? {} : { env }),
+      ...(ended === undefined ? {} : { cancelSignal: ended, forceKillAfterDelay: 500 }),
       stdin: 'ignore',
       reject: false,
       cleanup: false,

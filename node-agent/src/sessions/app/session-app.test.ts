@@ -53,6 +53,7 @@ function session(first = spec('old'), bootTimeoutSecs = 0) {
         home: HOME.ref,
         homeRef: HOME.ref,
         user: null,
+        overlayAt: () => null,
         takeNext: async () => HOME.ref,
         moveToNext: async () => undefined,
         dropNext: async () => undefined,

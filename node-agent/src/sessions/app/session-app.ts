@@ -33,7 +33,10 @@ export interface SessionAppDeps {
   runtime: Runtime;
   gpu: AppGpu;
   resources: Pick<SessionResources, 'dirs' | 'writeRecord'> & {
-    userAndHomes: Pick<UserAndHomes, 'dropNext' | 'home' | 'homeRef' | 'moveToNext' | 'takeNext' | 'user'>;
+    userAndHomes: Pick<
+      UserAndHomes,
+      'dropNext' | 'home' | 'homeRef' | 'moveToNext' | 'overlayAt' | 'takeNext' | 'user'
+    >;
   };
   events: Pick<TraceEvents, 'send'>;
   /** Aborts when the session starts to end. */
@@ -259,6 +262,7 @@ export class SessionApp {
       dirs,
       enter: worker.enter,
       home,
+      overlay: userAndHomes.overlayAt(home),
       display: screenAndSound.display.name,
       displaySocket: screenAndSound.display.socket,
       pulseServer: screenAndSound.audio?.server ?? null,
@@ -325,8 +329,8 @@ export class SessionApp {
     const { clock, ended, events, logger, resources, runtime } = this.#deps;
     const { dirs, userAndHomes } = resources;
     const from = { app: this.#appId, spec: this.#spec, home: userAndHomes.home ?? this.#scratchHome };
-    const ref = spec.home?.ref;
-    const sharedHome = ref !== undefined && ref === userAndHomes.homeRef;
+    const nextHome = spec.home;
+    const sharedHome = nextHome !== undefined && nextHome.ref === userAndHomes.homeRef;
     this.#swaps += 1;
     const scratchHome = join(dirs.scratch, `home-${this.#swaps}`);
     let newHome = scratchHome;
@@ -341,9 +345,12 @@ export class SessionApp {
       prepare: async () => {
         await runtime.fetch(spec, { ended, onPercent: () => undefined });
         if (ended.aborted) return;
-        if (ref === undefined) await makeScratchHome(scratchHome, userAndHomes.user);
+        if (nextHome === undefined) await makeScratchHome(scratchHome, userAndHomes.user);
         else if (sharedHome) newHome = from.home;
-        else newHome = await userAndHomes.takeNext(ref, ended, () => resources.writeRecord());
+        else {
+          const next = { image: spec.image, home: nextHome };
+          newHome = await userAndHomes.takeNext(next, ended, () => resources.writeRecord());
+        }
       },
       watch: () => this.#watchForWindow(),
       startNew: () => this.#start(screenAndSound, spec, newHome),

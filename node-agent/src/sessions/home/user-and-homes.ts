@@ -1,10 +1,12 @@
 import type { Clock } from '@footlight/platform';
-import type { HomeSpec } from '@footlight/protocol/agent';
+import type { AppSpec, HomeSpec } from '@footlight/protocol/agent';
 import { isHomeVolume } from '../../runtime/container/engine/engine-names.ts';
 import type { HomeVolumes } from '../../runtime/container/home-volumes.ts';
 import type { SessionUser } from '../../runtime/runtime.ts';
 import type { SessionOwnership } from '../resources/quarantine.ts';
 import type { UidPool } from '../resources/uid-pool.ts';
+import { openOverBase } from './base/home-base.ts';
+import type { Overlay } from './base/overlay.ts';
 import { closeHome, HomeError, homeBytes, lastOwner, openHome, openVolumeHome } from './home.ts';
 import type { HomeLocks } from './home-locks.ts';
 
@@ -25,8 +27,8 @@ const SWAP_HOME_WAIT_MS = 10_000;
 const HOME_SIZE_MS = 400;
 
 export interface UserAndHomesOptions {
-  /** undefined: the app has an empty home in the session's scratch directory. */
-  home: HomeSpec | undefined;
+  /** Without `home`, the app has an empty home in the session's scratch directory. */
+  app: Pick<AppSpec, 'home' | 'image'>;
   homeRoot: string;
   /** Whether this host chose the home root; if not, the control plane did. */
   ownsHomeRoot: boolean;
@@ -34,16 +36,24 @@ export interface UserAndHomesOptions {
   /** null: sessions run as the agent's user. */
   uid: number | null;
   groups: number[];
+  /** Whether apps see their own mounts, which an overlay needs. */
+  ownMounts: boolean;
+  /** Directory for mount points, which only the agent can change. */
+  mounts: string;
 }
 
 /** A home that this session has locked. */
 interface HeldHome {
   ref: string;
+  /** The app that uses the home. */
+  app: Pick<AppSpec, 'home' | 'image'>;
   release: () => void;
   /** The home's directory, which the session's user owns; null: the home is not open. */
   path: string | null;
   /** Groups that are needed to reach the directory. */
   groups: readonly number[];
+  /** The home over its base; null: it has no base, or is a copy of it. */
+  overlay: Overlay | null;
 }
 
 /**
@@ -58,6 +68,8 @@ export class UserAndHomes {
   #uid: number | null;
   #current: HeldHome | null = null;
   #next: HeldHome | null = null;
+  /** Number of opened homes, used in the names of mount points. */
+  #opened = 0;
 
   constructor(
     options: UserAndHomesOptions,
@@ -88,6 +100,12 @@ export class UserAndHomes {
     return this.#current?.path ?? null;
   }
 
+  /** What the app sees at this home's path instead of the home's own directory; null: this directory. */
+  overlayAt(home: string): string | null {
+    const open = [this.#current, this.#next].find((one) => one?.path === home);
+    return open?.overlay?.path ?? null;
+  }
+
   /** Name of the open home: its directory or its volume; null: the home is in the scratch directory. */
   get homeRef(): string | null {
     return this.#current?.path == null ? null : this.#current.ref;
@@ -105,26 +123,31 @@ export class UserAndHomes {
    * @throws HomeError when the home was not released within 30 s, or is nested in another session's home
    */
   async take(ended: AbortSignal, onBusy: () => void): Promise<boolean> {
-    const ref = this.#options.home?.ref;
+    const { app } = this.#options;
+    const ref = app.home?.ref;
     if (ref === undefined) return true;
     this.#refuseNested(ref);
     const free = this.#homes.tryTake(ref);
     if (free) {
-      this.#current = { ref, release: free, path: null, groups: [] };
+      this.#current = held(app, ref, free);
       return true;
     }
     onBusy();
     const release = await this.#homes.take(ref, HOME_WAIT_MS, ended);
-    if (release) this.#current = { ref, release, path: null, groups: [] };
+    if (release) this.#current = held(app, ref, release);
     if (ended.aborted) return false;
     if (!release) throw new HomeError('the previous session did not release its home within 30 s');
     await this.#takeOwnersUid(ref);
     return !ended.aborted;
   }
 
-  /** Opens the home for the session's user. @throws HomeError */
-  async open(): Promise<void> {
-    if (this.#current) await this.#open(this.#current);
+  /**
+   * Opens the home for the session's user.
+   * @param ended its abort ends the copy of a base
+   * @throws HomeError; HomeBaseError when the home's base cannot be used
+   */
+  async open(ended: AbortSignal): Promise<void> {
+    if (this.#current) await this.#open(this.#current, ended);
   }
 
   /**
@@ -134,13 +157,18 @@ export class UserAndHomes {
    * @throws HomeError when another session does not release the home within 10 s, when the home cannot be opened, or
    * when the session ends
    */
-  async takeNext(ref: string, ended: AbortSignal, opening: () => Promise<void>): Promise<string> {
+  async takeNext(
+    app: Pick<AppSpec, 'image'> & { home: HomeSpec },
+    ended: AbortSignal,
+    opening: () => Promise<void>,
+  ): Promise<string> {
+    const { ref } = app.home;
     this.#refuseNested(ref);
     const release = await this.#homes.take(ref, SWAP_HOME_WAIT_MS, ended);
     if (!release) throw new HomeError('another session did not release the home of the app within 10 s');
-    this.#next = { ref, release, path: null, groups: [] };
+    this.#next = held(app, ref, release);
     await opening();
-    return this.#open(this.#next);
+    return this.#open(this.#next, ended);
   }
 
   /** Called after a successful swap, when the former app has ended: releases the former home. */
@@ -165,21 +193,30 @@ export class UserAndHomes {
   }
 
   /**
+   * Unmounts the homes. Call when no process of the session is left, and before files of its user are removed: these
+   * could be files of a mounted home.
+   * @throws when a home stays mounted
+   */
+  async unmount(): Promise<void> {
+    for (const home of [this.#current, this.#next]) await home?.overlay?.unmount();
+  }
+
+  /**
    * Releases user and homes. Call when no process of the session is left, because a waiting session starts at once.
    * @param keepUid true: other directories may still contain files of the uid; the uid is then released after their
    * removal
    */
   async giveBack(keepUid = false): Promise<void> {
-    const held = [this.#current, this.#next];
+    const homes = [this.#current, this.#next];
     this.#current = null;
     this.#next = null;
     try {
-      for (const home of held) if (home?.path != null) await closeHome(home.path, this.user);
+      for (const home of homes) if (home?.path != null) await closeHome(home.path, this.user);
     } finally {
       // The uid is released before the homes, because a session that waits for a home prefers the uid that owns the
       // home's files.
       if (this.#uid !== null && !keepUid) this.#uids?.release(this.#uid);
-      for (const home of held) home?.release();
+      for (const home of homes) home?.release();
     }
   }
 
@@ -193,7 +230,27 @@ export class UserAndHomes {
   }
 
   /** @returns the home's directory */
-  async #open(home: HeldHome): Promise<string> {
+  async #open(home: HeldHome, ended: AbortSignal): Promise<string> {
+    const path = await this.#openOwn(home);
+    const { base, provider } = home.app.home ?? {};
+    if (base === undefined || provider === undefined) return path;
+    const { homeRoot, stateDir, mounts, ownMounts } = this.#options;
+    this.#opened += 1;
+    const noOverlay = ownMounts
+      ? 'containers do not see the mounts of the agent'
+      : 'the agent is not root, or may not create mount namespaces';
+    home.overlay = await openOverBase(
+      {
+        ...{ base, provider, home: path, homeRoot, stateDir, mounts, user: this.user, number: this.#opened },
+        overlayProblem: ownMounts && home.app.image === '' ? null : noOverlay,
+      },
+      ended,
+    );
+    return path;
+  }
+
+  /** Opens the home's own directory. */
+  async #openOwn(home: HeldHome): Promise<string> {
     if (isHomeVolume(home.ref)) {
       home.path = await this.#volumes.make(home.ref);
       await openVolumeHome(home.path, this.user);
@@ -210,6 +267,7 @@ export class UserAndHomes {
   async #close(home: HeldHome | null): Promise<void> {
     if (home === null) return;
     try {
+      await home.overlay?.unmount();
       if (home.path !== null) await closeHome(home.path, this.user);
     } finally {
       home.release();
@@ -226,6 +284,12 @@ export class UserAndHomes {
     if (taken === owner) this.#uid = owner;
   }
 }
+
+/** A locked home that is not open. */
+const held = (app: HeldHome['app'], ref: string, release: () => void): HeldHome => ({
+  ...{ app, ref, release },
+  ...{ path: null, groups: [], overlay: null },
+});
 
 /**
  * Locks user and homes of a session that an earlier agent left.

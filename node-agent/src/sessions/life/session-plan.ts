@@ -50,6 +50,8 @@ export interface SessionDeps {
   sweep: UidSweep;
   /** Whether display, sound server and window manager run in empty network namespaces. */
   helpersWithoutNetwork: boolean;
+  /** Whether a root agent runs apps in mount namespaces. */
+  ownMounts: boolean;
   /** null: the agent is not root, so sessions run as its user. */
   uids: UidPool | null;
   stateDir: string;

@@ -24,6 +24,7 @@ import { logText } from '../captures/log-tail.ts';
 import { SessionLog } from '../captures/session-log.ts';
 import { capturedByWorker } from '../captures/worker-captures.ts';
 import { besideHostProblem, displayProblem, sizesOf } from '../display/display-rules.ts';
+import { HomeBaseError } from '../home/base/home-base.ts';
 import { SessionReports } from '../reports/session-reports.ts';
 import { TraceEvents } from '../reports/trace-events.ts';
 import { SessionResources } from '../resources/session-resources.ts';
@@ -331,7 +332,11 @@ export class Session {
     }
     if (!(await this.#fetchImage()) || this.#abort.signal.aborted) return;
     this.#app.prepare();
-    const home = userAndHomes.open().catch((error) => this.#fail('home_unavailable', error));
+    const home = userAndHomes
+      .open(this.#abort.signal)
+      .catch((error) =>
+        this.#fail(error instanceof HomeBaseError ? 'home_base_unavailable' : 'home_unavailable', error),
+      );
     this.#apply({ kind: 'display_begun' });
     const { entered, adopted } = this.#worker.begin();
     await entered;

@@ -5,6 +5,7 @@ import { errorText, within } from '@footlight/platform';
 import { removeDisplayFiles } from '../../display/display-number.ts';
 import { withPatience } from '../../patience.ts';
 import { removeSessionCgroups } from '../../runtime/cgroups.ts';
+import { unmountLeft } from '../home/base/overlay.ts';
 import { closeHome } from '../home/home.ts';
 import { endProcesses, type Quarantine, type SessionOwnership } from './quarantine.ts';
 import {
@@ -80,6 +81,8 @@ async function removeSession(
       await endProcesses({ sessionId, uid: null, homes: [] }, clock);
       reclaimConsole();
     }
+    // Before files are removed, which could otherwise be files of a mounted home.
+    await unmountLeft(dirs.mounts, homes);
     if (ownUid !== null) {
       const places = () => ({ keep: homes, others: [sessionsDir(stateDir)] });
       isClean = await sweep.sweep(ownUid, places, async () => {

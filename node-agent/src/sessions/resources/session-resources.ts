@@ -31,7 +31,13 @@ export class SessionResources {
     this.#deps = deps;
     this.dirs = sessionDirs(deps.stateDir, assign.session_id);
     this.userAndHomes = new UserAndHomes(
-      { ...plan, home: assign.app.home, stateDir: deps.stateDir },
+      {
+        ...plan,
+        app: assign.app,
+        stateDir: deps.stateDir,
+        ownMounts: deps.ownMounts,
+        mounts: this.dirs.mounts,
+      },
       deps.homes,
       deps.uids,
       deps.volumes,
@@ -80,6 +86,7 @@ export class SessionResources {
     const { uid, homes } = this.userAndHomes;
     let isClean = uid === null;
     try {
+      await this.userAndHomes.unmount();
       if (uid !== null) {
         const { stateDir, homes: locks, sweep, uids } = this.#deps;
         const places = () => ({ keep: homes, others: [sessionsDir(stateDir), ...locks.taken] });

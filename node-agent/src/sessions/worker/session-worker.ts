@@ -228,10 +228,14 @@ export class SessionWorker {
       clock,
       confine: (pid) => resources.confine(pid),
       order: () => {
-        const { home, user } = resources.userAndHomes;
+        const { userAndHomes } = resources;
+        const { home, user } = userAndHomes;
         const [uid, gid, groups] = [user?.uid, user?.gid, [...(user?.groups ?? [])]];
         const owner = uid === undefined || gid === undefined ? null : { uid, gid, groups };
-        return home === null ? null : { home, user: owner, max_bytes: maxFileMb * MIB };
+        if (home === null) return null;
+        // Over a base, people see and change the same files as their app.
+        const shown = userAndHomes.overlayAt(home) ?? home;
+        return { home: shown, user: owner, max_bytes: maxFileMb * MIB };
       },
     });
   }

@@ -47,7 +47,14 @@ function isTaken(id: OperationId, path: readonly string[], value: unknown): bool
 describe('an administrator’s form refuses exactly the values that the server refuses', () => {
   const { id: rungId, display_name: rungName, ...rungNumbers } = rungRules;
   const { id: profileId, display_name: profileName, sort_order } = launchProfileRules;
-  const { name: appName, args: _args, env: _env, home_container_path: _home, ...appNumbers } = appRules;
+  const {
+    name: appName,
+    args: _args,
+    env: _env,
+    home_container_path: _home,
+    home_base: _base,
+    ...appNumbers
+  } = appRules;
 
   test.each<[OperationId, string, NumberRule]>([
     ...fields('streamProfiles.create', rungNumbers),

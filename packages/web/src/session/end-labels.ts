@@ -62,6 +62,7 @@ export const BY_FAILURE: Readonly<Record<FailureCode, string>> = {
   capture_failed: msg('The app’s picture could not be captured.'),
   container_failed: msg('The app’s container could not be started.'),
   home_unavailable: msg('Your files for this app could not be opened.'),
+  home_base_unavailable: msg('The machine could not open the files that this app shares among people.'),
   unsustainable: msg('The connection to this browser was too slow for too long.'),
   agent_restarted: msg('The machine’s agent restarted, which ended the app.'),
   policy: msg('The rules of the machine do not allow this app.'),

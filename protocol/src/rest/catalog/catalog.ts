@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { bitrateKbps, frameRate, pictureSide, uuid } from '../../common.ts';
+import { bitrateKbps, frameRate, homeBasePath, pictureSide, uuid } from '../../common.ts';
 import { body, dateTime, idParams, int32, notBlank, page, pageQuery, searchText, string } from '../atoms.ts';
 import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
@@ -45,6 +45,8 @@ const about = {
     'How the app is started, kept exactly as sent. Recognised keys: image ("" or absent runs a process on the host, whose command line is args), args, env, mounts (`src:dst` or `src:dst:opts`), gpu, network (none, bridge; "" is bridge for a process, else what the host does), no_new_privileges, systempaths_unconfined (a process that brings its own sandbox may make user namespaces).',
   managed_home: 'Each account has a home of its own for this app, kept between sessions.',
   home_container_path: 'Where the home appears inside the app, absolute. Written "" counts as /home/service.',
+  home_base:
+    'Directory on the hosts that each home is opened over: people see its files, and change only their own layer. Absolute and normalised. null: homes start empty. Needs managed_home, and homes that are directories.',
   default_profile_id: 'The launch profile that profile_policy refers to; null is none.',
   profile_policy:
     "inherit: what the person chose, else the instance's default. prefer: the app's default unless the person chooses. force: always the app's default.",
@@ -94,6 +96,7 @@ export const adminApp = appListItem
     runtime_spec: runtimeSpec.describe(about.runtime_spec),
     managed_home: z.boolean().describe(about.managed_home),
     home_container_path: z.string().describe(about.home_container_path),
+    home_base: z.string().nullable().describe(about.home_base),
     runtime_preset_id: z.string().nullable().describe(about.runtime_preset_id),
     launchable_profile_ids: z.array(z.string()).describe(`${about.launchable_profile_ids} Sorted.`),
     origin: appOrigin.describe('Who made the app: an administrator, or library discovery.'),
@@ -132,6 +135,7 @@ const appFields = {
     .union([z.literal(''), absolutePath], { error: 'must be an absolute path' })
     .optional()
     .describe(about.home_container_path),
+  home_base: homeBasePath.nullable().optional().describe(about.home_base),
   default_profile_id: string().nullable().optional().describe(about.default_profile_id),
   profile_policy: z
     .enum(['', ...profilePolicy.options])
@@ -248,6 +252,7 @@ const exampleApp = {
   runtime_spec: { args: ['supertux2', '--fullscreen'], gpu: true },
   managed_home: true,
   home_container_path: '/home/service',
+  home_base: null,
   runtime_preset_id: null,
   launchable_profile_ids: [],
   origin: 'manual',

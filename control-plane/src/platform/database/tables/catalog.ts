@@ -33,6 +33,8 @@ export interface AppsTable {
   runtime_preset_id: string | null;
   managed_home: Flag;
   home_container_path: string;
+  /** Absolute path on the hosts; null: homes start empty. */
+  home_base: string | null;
   default_profile_id: string | null;
   profile_policy: 'inherit' | 'prefer' | 'force';
   origin: 'manual' | 'discovered';

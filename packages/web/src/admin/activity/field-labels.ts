@@ -19,6 +19,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   network: msg('Network'),
   managed_home: msg('Keeps a home of its own for each person'),
   home_container_path: msg('Where the home appears inside the app'),
+  home_base: msg('Base of the homes'),
   default_width: msg('Width'),
   default_height: msg('Height'),
   default_fps: msg('Frames per second'),

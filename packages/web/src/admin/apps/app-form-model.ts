@@ -23,6 +23,8 @@ export interface AppForm {
   managed_home: boolean;
   /** "": the default path */
   home_container_path: string;
+  /** "": homes start empty */
+  home_base: string;
   profile_policy: AdminApp['profile_policy'];
   /** "": no launch profile */
   default_profile_id: string;
@@ -48,6 +50,7 @@ export const NEW_APP: AppForm = {
   runtime_preset_id: '',
   managed_home: false,
   home_container_path: '',
+  home_base: '',
   profile_policy: 'inherit',
   default_profile_id: '',
   launchable_profile_ids: [],
@@ -66,6 +69,7 @@ export function formOf(app: AdminApp): AppForm {
     runtime_preset_id: app.runtime_preset_id ?? '',
     managed_home: app.managed_home,
     home_container_path: app.home_container_path,
+    home_base: app.home_base ?? '',
     profile_policy: app.profile_policy,
     default_profile_id: app.default_profile_id ?? '',
     launchable_profile_ids: app.launchable_profile_ids,
@@ -99,6 +103,7 @@ export function bodyOf(
           runtime_preset_id: form.runtime_preset_id || null,
           managed_home: form.managed_home,
           home_container_path: form.home_container_path.trim() || DEFAULT_HOME_PATH,
+          home_base: form.home_base.trim() || null,
           default_encode_slots: Number(form.default_encode_slots),
         }),
     cover_url: form.cover_url.trim() === '' ? null : form.cover_url.trim(),
@@ -151,6 +156,11 @@ export const appRules = {
       : null,
   env: envProblem,
   home_container_path: pathProblem,
+  home_base: (value: string, form: AppForm) =>
+    pathProblem(value) ??
+    (value.trim() !== '' && !form.managed_home && form.runtime_preset_id === ''
+      ? t('Only an app that keeps homes can have a base for them')
+      : null),
   default_width: numberRule(bounds.default_width),
   default_height: numberRule(bounds.default_height),
   default_fps: numberRule(bounds.default_fps),

@@ -43,7 +43,13 @@ export function AppFields(props: AppFieldsProps) {
 
 function Fields(props: AppFieldsProps & { choices: AppChoices }) {
   const { initial, parent, choices } = props;
-  const { args: argsRule, env: envRule, home_container_path: homeRule, ...otherRules } = appRules;
+  const {
+    args: argsRule,
+    env: envRule,
+    home_container_path: homeRule,
+    home_base: baseRule,
+    ...otherRules
+  } = appRules;
   const form = useForm<AppForm>({
     mode: 'uncontrolled',
     initialValues: initial,
@@ -54,6 +60,7 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
             ...otherRules,
             args: argsRule,
             home_container_path: homeRule,
+            home_base: baseRule,
             // A stored value may contain a line break, which the field cannot express, so an unchanged field is
             // accepted.
             env: (value) => (value === initial.env ? null : envRule(value)),
@@ -148,13 +155,25 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
             label={t('Keeps a home of its own for each person')}
             {...form.getInputProps('managed_home', checkbox)}
           />
-          <Disclosure label={t('More')} wrong={form.errors.home_container_path !== undefined}>
+          <Disclosure
+            label={t('More')}
+            wrong={(form.errors.home_container_path ?? form.errors.home_base) !== undefined}
+          >
             <TextInput
               label={t('Where the home appears inside the app')}
               description={t('{path} stands for the path of the preset.', { path: DEFAULT_HOME_PATH })}
               placeholder={DEFAULT_HOME_PATH}
               classNames={{ input: styles.mono ?? '' }}
               {...form.getInputProps('home_container_path')}
+            />
+            <TextInput
+              label={t('Base of the homes')}
+              description={t(
+                'A folder on the hosts, for instance with installed games. People see its files in their homes, and change only their own copies.',
+              )}
+              placeholder="/srv/games/base"
+              classNames={{ input: styles.mono ?? '' }}
+              {...form.getInputProps('home_base')}
             />
           </Disclosure>
         </fieldset>

@@ -59,6 +59,10 @@ const FAILURES: Readonly<Record<FailureCode, Texts>> = {
     msg('The home of this person could not be opened.'),
     msg('Look at the disks of the host, and at who may write to its home root.'),
   ],
+  home_base_unavailable: [
+    msg('The base of the homes of this app could not be used on this host.'),
+    msg('The message says why: the folder, its permissions, or the file system of the homes.'),
+  ],
   agent_restarted: [
     msg('The agent of the host restarted, and the session ended with it.'),
     msg('Nothing is wrong with the app. If nobody restarted the agent, its log says why.'),

@@ -1,0 +1,193 @@
+import type { ChildProcess } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { assignment, FakeControl } from '@footlight/test-harness/fake-control';
+import { execaSync } from 'execa';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { exitOf, firstHeartbeat, startAgentProcess } from '../../../testing/agent-process.ts';
+import { type HostedSessions, startHostedSessions } from '../../../testing/hosted-sessions.ts';
+import { BASE_MARK } from './home-base.ts';
+
+/** Writes each line as the app sees it, then ends; the output is in the last report of the session. */
+const ended = (script: string) => ['/bin/sh', '-c', `cd; ${script}; exit 1`];
+
+/** Every path below a directory with owner, mode, time and digest. */
+const stateOf = (directory: string): string =>
+  execaSync(
+    'sh',
+    ['-c', 'find . -printf "%p %U %G %m %T@ %l\\n" | sort; find . -type f -exec sha256sum {} + | sort'],
+    { cwd: directory },
+  ).stdout;
+
+const mounted = (path: string): boolean => readFileSync('/proc/self/mountinfo', 'utf8').includes(path);
+
+describe.runIf(process.getuid?.() === 0)('a base below the homes of several people', () => {
+  let host: Awaited<ReturnType<typeof startHostedSessions>>;
+  let sessions: HostedSessions;
+  let base: string;
+
+  beforeAll(async () => {
+    host = await startHostedSessions([71_620, 71_629]);
+    ({ sessions } = host);
+  });
+  afterAll(() => host?.close());
+
+  beforeEach(() => {
+    // In /srv, because directories of the system are refused.
+    base = makeBase();
+  });
+  afterEach(() => {
+    expect(mounted(host.stateDir)).toBe(false);
+    rmSync(base, { recursive: true, force: true });
+  });
+
+  const homeOf = (person: string) => join(host.stateDir, `homes/${person}-00000001/game-00000002`);
+
+  async function run(person: string, script: string) {
+    const body = assignment(ended(script));
+    body.app.home = { provider: 'local', ref: homeOf(person), container_path: '/home', base };
+    await sessions.launch(body);
+    const end = await sessions.ended(body);
+    return { end, lines: (end.app_log_tail ?? '').split('\n') };
+  }
+
+  test('each sees the base with own changes, and the base stays the same byte for byte', async () => {
+    const before = stateOf(base);
+    const alice = await run(
+      'alice',
+      'cat readme levels/one; pwd; echo A > readme2; rm readme; echo A > levels/one; rm -r old; ls',
+    );
+    expect(alice.lines.slice(0, 2)).toEqual(['read me', 'level']);
+    expect(alice.lines[2]).toBe(homeOf('alice'));
+    expect(alice.lines.slice(3)).toEqual(['levels', 'readme2']);
+    const bob = await run('bob', 'cat readme levels/one old/file; echo B > levels/one; ls');
+    expect(bob.lines).toEqual(['read me', 'level', 'old', 'levels', 'old', 'readme']);
+    // The next session of each person, possibly with another uid.
+    expect((await run('alice', 'cat levels/one; ls')).lines).toEqual(['A', 'levels', 'readme2']);
+    expect((await run('bob', 'cat levels/one readme')).lines).toEqual(['B', 'read me']);
+    expect(stateOf(base)).toBe(before);
+    // Only changes are in the home, so only these are measured.
+    expect(existsSync(join(homeOf('bob'), 'readme'))).toBe(false);
+    expect(bob.end.home_bytes).toBeLessThan(200_000);
+    expect(execaSync('ls', ['-A', join(homeOf('bob'), '..')]).stdout).toBe('game-00000002');
+  });
+
+  test('the app can neither write nor enter the base itself', async () => {
+    const before = stateOf(base);
+    const { lines } = await run(
+      'carol',
+      `ls ${base} || echo closed; echo x > ${base}/levels/one || echo kept`,
+    );
+    expect(lines.filter((line) => ['closed', 'kept'].includes(line))).toEqual(['closed', 'kept']);
+    expect(stateOf(base)).toBe(before);
+  });
+
+  test.each([
+    ['the host does not permit it', () => rmSync(join(base, BASE_MARK)), /create the file/],
+    ['every user can enter it', () => execaSync('chmod', ['755', base]), /chmod 700/],
+    ['it does not exist', () => rmSync(base, { recursive: true }), /does not exist/],
+    [
+      'a link leads to it',
+      () => {
+        const real = makeBase();
+        rmSync(base, { recursive: true });
+        symlinkSync(real, base);
+      },
+      /link/,
+    ],
+    [
+      'a file system is mounted in it',
+      () => void execaSync('mount', ['-t', 'tmpfs', 'tmpfs', join(base, 'levels')]),
+      /mounted in it/,
+    ],
+  ])('is refused if %s', async (_, spoil, why) => {
+    spoil();
+    const real = execaSync('readlink', [base], { reject: false }).stdout;
+    try {
+      const { end } = await run('dave', 'echo started');
+      expect(end).toMatchObject({ state: 'failed', failure_code: 'home_base_unavailable' });
+      expect(end.error).toMatch(why);
+      expect(end.app_log_tail ?? '').not.toContain('started');
+    } finally {
+      execaSync('umount', [join(base, 'levels')], { reject: false });
+      if (real !== '') rmSync(real, { recursive: true, force: true });
+    }
+  });
+});
+
+test.runIf(process.getuid?.() === 0)(
+  'kill -9 of the agent: its next start unmounts the homes, and the files of both stay',
+  { timeout: 90_000 },
+  async () => {
+    const directory = await mkdtemp('/var/tmp/footlight-base-');
+    await chmod(directory, 0o711);
+    const stateDir = join(directory, 'state');
+    await mkdir(stateDir, { mode: 0o711 });
+    const base = makeBase();
+    const before = stateOf(base);
+    const control = await FakeControl.listen();
+    const agents: ChildProcess[] = [];
+    const start = () => {
+      const agent = startAgentProcess({ control, stateDir, uids: [71_630, 71_639], uid: null });
+      agents.push(agent);
+      return agent;
+    };
+    try {
+      const first = start();
+      await firstHeartbeat(first, control);
+      const body = assignment(['/bin/sh', '-c', 'cd; echo mine > file; rm readme; exec xterm']);
+      const ref = join(stateDir, 'homes/alice-00000001/game-00000002');
+      body.app.home = { provider: 'local', ref, container_path: '/home', base };
+      expect(await control.command(body)).toMatchObject({ ok: true });
+      await control.command({ type: 'session_start', session_id: body.session_id });
+      const shown = await control.wait(
+        'session_state',
+        ({ detail, state }) => detail === 'app presented' || state === 'failed',
+      );
+      expect(shown).toMatchObject({ state: 'running' });
+      expect(mounted(stateDir)).toBe(true);
+      first.kill('SIGKILL');
+      await exitOf(first);
+      expect(mounted(stateDir)).toBe(true);
+
+      start();
+      await expect.poll(() => mounted(stateDir), { timeout: 60_000 }).toBe(false);
+      await expect
+        .poll(() => execaSync('ls', ['-A', join(stateDir, 'sessions')]).stdout, { timeout: 60_000 })
+        .toBe('');
+      expect(readFileSync(join(ref, 'file'), 'utf8')).toBe('mine\n');
+      expect(execaSync('ls', ['-A', join(ref, '..')]).stdout).toBe('game-00000002');
+      expect(stateOf(base)).toBe(before);
+    } finally {
+      for (const agent of agents) agent.kill('SIGTERM');
+      await Promise.all(agents.map(exitOf));
+      await control.close();
+      await rm(directory, { recursive: true, force: true });
+      rmSync(base, { recursive: true, force: true });
+    }
+  },
+);
+
+/** A base in a directory of the host that no app can enter. */
+function makeBase(): string {
+  mkdirSync('/srv', { recursive: true });
+  const base = mkdtempSync('/srv/footlight-base-');
+  for (const name of ['levels', 'old']) mkdirSync(join(base, name));
+  writeFileSync(join(base, BASE_MARK), '');
+  writeFileSync(join(base, 'readme'), 'read me\n');
+  writeFileSync(join(base, 'levels/one'), 'level\n');
+  writeFileSync(join(base, 'old/file'), 'old\n');
+  // Files are writable for everybody, because an app changes only its own layer.
+  execaSync('chmod', ['-R', 'a+rwX', base]);
+  execaSync('chmod', ['700', base]);
+  return base;
+}
