@@ -27,6 +27,17 @@ export async function plugIn(page: Page): Promise<void> {
   }, DUALSENSE);
 }
 
+/** Presses or releases a button until the next call. */
+export async function holdPad(page: Page, button: number, pressed: boolean): Promise<void> {
+  await page.evaluate(
+    ([index, isPressed]) => {
+      const { pad } = window as unknown as { pad: { buttons: { pressed: boolean }[] } };
+      pad.buttons[index]!.pressed = isPressed;
+    },
+    [button, pressed] as const,
+  );
+}
+
 /** Presses a button for two frames, as a thumb would. */
 export async function pressPad(page: Page, button: number): Promise<void> {
   const from = page.url();
