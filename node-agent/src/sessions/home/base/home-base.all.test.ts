@@ -36,7 +36,7 @@ describe.runIf(process.getuid?.() === 0)('a base below the homes of several peop
   let base: string;
 
   beforeAll(async () => {
-    host = await startHostedSessions([71_620, 71_629]);
+    host = await startHostedSessions([71_800, 71_809]);
     ({ sessions } = host);
   });
   afterAll(() => host?.close());
@@ -137,7 +137,7 @@ test.runIf(process.getuid?.() === 0)(
     const control = await FakeControl.listen();
     const agents: ChildProcess[] = [];
     const start = () => {
-      const agent = startAgentProcess({ control, stateDir, uids: [71_630, 71_639], uid: null });
+      const agent = startAgentProcess({ control, stateDir, uids: [71_810, 71_819], uid: null });
       agents.push(agent);
       return agent;
     };
