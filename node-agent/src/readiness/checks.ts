@@ -223,7 +223,7 @@ function inputDevices(facts: ReadinessFacts): Readiness {
 
 function consoleDisplay({ console: { wanted, lacks } }: ReadinessFacts): Readiness {
   const id = 'console_display';
-  if (wanted === null) return skip(id, 'Nothing is to be shown on a display beside this host.');
+  if (wanted === null) return skip(id, 'No app is set to appear on a display that is plugged into this host.');
   if (wanted !== 'weston') {
     return fail(
       id,

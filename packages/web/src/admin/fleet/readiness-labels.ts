@@ -55,7 +55,7 @@ export const CHECK_SENTENCES = [
   msg('Virtual gamepads can be made.'),
   msg('Gamepads do not work: /dev/uinput is missing, or the agent may not read and write it.'),
   msg('Where the agent runs in a container, pass it /dev/uinput and /dev/input.'),
-  msg('Nothing is to be shown on a display beside this host.'),
+  msg('No app is set to appear on a display that is plugged into this host.'),
   msg('Sessions can be shown on the display beside this host.'),
   msg('PulseAudio is installed.'),
   msg('Sessions have no sound: PulseAudio is not installed.'),
