@@ -4,7 +4,12 @@ import type { AppLaunchState, Codec, SessionStateName } from '@footlight/protoco
 import type { AppNotice, AppWindow, Display, KeyboardLayout, WatchingGuest } from '@footlight/protocol/input';
 import type { ClientSample } from '@footlight/protocol/rest';
 import type { IceServer, Ready } from '@footlight/protocol/signal';
-import type { BrowserEventType, ClientHealth, ClientMetrics } from '@footlight/protocol/telemetry';
+import type {
+  BrowserEventType,
+  ClientHealth,
+  ClientMetrics,
+  NetworkPath,
+} from '@footlight/protocol/telemetry';
 
 /** Why a stream is over for this page. */
 export type EndReason =
@@ -91,12 +96,6 @@ export interface Quality {
   /** null: the quality is excellent */
   cause: QualityCause | null;
 }
-
-/**
- * Path of the stream's packets: without a relay, or through a TURN server, with the protocol that the browser speaks to
- * the server. The host speaks only UDP to a TURN server.
- */
-export type NetworkPath = 'direct' | 'turn_udp' | 'turn_tcp' | 'turn_tls';
 
 /** Offset of the host's clock to this page's clock. */
 export interface ClockRecord {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isJsonObject, type JsonObject, jsonObject } from '../common.ts';
+import { NETWORK_PATHS } from '../telemetry/index.ts';
 import { idParams, tolerantBody } from './atoms.ts';
 import { exampleIds } from './example-ids.ts';
 import { operation } from './operation.ts';
@@ -46,6 +47,12 @@ const clientSample = z
       .string()
       .optional()
       .describe('Codec that the viewer decodes, such as `video/H264`; becomes `negotiated_codec`.'),
+    path: z
+      .string()
+      .optional()
+      .describe(
+        `Path of the packets: ${NETWORK_PATHS.map((path) => `\`${path}\``).join(', ')}; unknown values are ignored.`,
+      ),
   })
   .meta({ id: 'ClientSample', description: 'One second of a viewer.' });
 export type ClientSample = z.output<typeof clientSample>;
@@ -98,6 +105,7 @@ export const telemetryOperations = {
             metrics: { fps: 60, rtt_ms: 12.5, is_hidden: false },
             client_health: 'smooth',
             codec_mime_type: 'video/H264',
+            path: 'udp',
           },
         ],
       },

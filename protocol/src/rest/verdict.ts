@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { openCode } from '../common.ts';
+import type { NetworkPath } from '../telemetry/index.ts';
 import { idParams, windowQuery } from './atoms.ts';
 import { exampleIds } from './example-ids.ts';
 import { operation } from './operation.ts';
@@ -111,6 +112,11 @@ export const sessionVerdict = z
         'How far the verdict can be trusted. `full`: three samples of host and viewer each, on one clock; `host_only`: the same without a common clock, or of the host alone; `client_only`: of the viewer alone; `insufficient`: of neither, and the verdict is `unknown`.',
       ),
     falsifiers: z.array(falsifier).describe('Conditions for and against the verdict; empty for `unknown`.'),
+    path: openCode<NetworkPath>()
+      .optional()
+      .describe(
+        'Path of most samples of the viewer: `udp` and `tcp` are direct, `turn_udp`, `turn_tcp` and `turn_tls` go through a TURN server. Left out: the viewer did not report it. May grow.',
+      ),
     thresholds_version: z.string().describe('Version of the thresholds; changes with each of them.'),
     report: sessionReport
       .optional()
@@ -179,6 +185,7 @@ const example = {
         holds: true,
       },
     ],
+    path: 'udp',
     thresholds_version: '1',
     report: {
       played_ms: 1843000,

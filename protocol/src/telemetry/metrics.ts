@@ -133,6 +133,17 @@ export const ABR_MODES = ['off', 'protective', 'smooth'] as const;
 export type AbrMode = (typeof ABR_MODES)[number];
 export type AdaptationState = 'healthy' | 'network_congested' | 'encoder_saturated' | 'unknown';
 
+/**
+ * Paths of a stream's packets. udp and tcp: browser and host reach each other; with tcp, the browser connects to the
+ * host's fallback port. turn_…: through a TURN server, with the protocol that the browser speaks to it.
+ */
+export const NETWORK_PATHS = ['udp', 'tcp', 'turn_udp', 'turn_tcp', 'turn_tls'] as const;
+export type NetworkPath = (typeof NETWORK_PATHS)[number];
+
+export function isNetworkPath(value: unknown): value is NetworkPath {
+  return (NETWORK_PATHS as readonly unknown[]).includes(value);
+}
+
 /** A viewer's report on its own playback. */
 export const CLIENT_HEALTH = [
   'smooth',

@@ -69,11 +69,15 @@ describeDatabases('reports of viewers and hosts', (databases) => {
     test('are stored by listed key, with the kind of the viewer', async () => {
       const id = await runs();
       const metrics = { fps: 60, is_hidden: false, user_agent: 'x', rtt_ms: '12', deep: { a: [1] } };
-      expect(await post(id, 'stats', { samples: [sample(metrics)] })).toMatchObject({
+      expect(await post(id, 'stats', { samples: [sample(metrics, { path: 'pigeon' })] })).toMatchObject({
         status: 202,
         text: '',
       });
-      const native = { client: 'native', samples: [sample({ decode_ms: 2.5 })], more: 1 };
+      const native = {
+        client: 'native',
+        samples: [sample({ decode_ms: 2.5 }, { path: 'turn_tls' })],
+        more: 1,
+      };
       expect((await post(id, 'stats', native)).status).toBe(202);
       expect(await samplesOf(id)).toEqual([
         {
@@ -84,7 +88,7 @@ describeDatabases('reports of viewers and hosts', (databases) => {
           metrics: '{"fps":60,"is_hidden":false}',
           received_at: now(),
         },
-        expect.objectContaining({ source: 'native', metrics: '{"decode_ms":2.5}' }),
+        expect.objectContaining({ source: 'native', metrics: '{"decode_ms":2.5,"path":"turn_tls"}' }),
       ]);
     });
 

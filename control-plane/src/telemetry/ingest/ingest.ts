@@ -1,6 +1,6 @@
 import type { SessionMetrics, SessionTraceEvent } from '@footlight/protocol/agent';
 import type { Body } from '@footlight/protocol/rest';
-import { type ClientMetrics, isBrowserEvent } from '@footlight/protocol/telemetry';
+import { type ClientMetrics, isBrowserEvent, isNetworkPath } from '@footlight/protocol/telemetry';
 import { createTokenBuckets } from '../../platform/buckets/token-buckets.ts';
 import { flag, toJson } from '../../platform/database/index.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -122,7 +122,7 @@ export function createIngest({ clock, random }: Platform, buffer: TelemetryBuffe
       const { taken, rejected } = sortByTime(samples, nowMs);
       reject(session, rejected);
       let newest: ViewerReport['sample'] = null;
-      for (const { ts_unix_ms, metrics: sent } of taken) {
+      for (const { ts_unix_ms, metrics: sent, path } of taken) {
         const metrics = allowedMetrics(sent);
         if (metrics === null) continue;
         if (newest === null || ts_unix_ms >= newest.ts_unix_ms)
@@ -132,7 +132,7 @@ export function createIngest({ clock, random }: Platform, buffer: TelemetryBuffe
           source: client,
           ts_unix_ms,
           host_id: session.host_id ?? '',
-          metrics: toJson(metrics),
+          metrics: toJson(isNetworkPath(path) ? { ...metrics, path } : metrics),
           received_at: nowMs,
         };
         buffer.sample(row, session.user_id);

@@ -1,7 +1,7 @@
 import type { Executor } from '../../platform/database/index.ts';
 import type { VerdictFacts } from '../verdict/evidence.ts';
 import { JUDGED_EVENTS } from '../verdict/judged-events.ts';
-import { seriesOf } from './series.ts';
+import { mostUsedPath, seriesOf } from './series.ts';
 import { loadClock, loadEvents, loadSamples, shiftOf } from './trace-store.ts';
 import type { TraceWindow } from './window.ts';
 
@@ -51,6 +51,7 @@ export async function loadFacts(
             measuredAtMs: clock.measured_at,
           },
     series: seriesOf(samples, shiftMs),
+    path: mostUsedPath(samples),
     events,
   };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Sample, seriesOf } from './series.ts';
+import { mostUsedPath, type Sample, seriesOf } from './series.ts';
 
 const sample = (source: Sample['source'], ts_unix_ms: number, metrics: Record<string, unknown>): Sample => ({
   source,
@@ -55,4 +55,11 @@ test.each([
   };
   const names = Object.keys(seriesOf([sample('browser', 5, metrics)], 0));
   expect(names.filter((name) => name !== 'client.rvfc_capture_time_available')).toHaveLength(count);
+});
+
+test('the path is that of most samples of viewers; unknown paths and those of hosts do not count', () => {
+  const paths = (...given: [Sample['source'], unknown][]) =>
+    mostUsedPath(given.map(([source, path], at) => sample(source, at, { fps: 60, path })));
+  expect(paths(['browser', 'udp'], ['browser', 'tcp'], ['native', 'tcp'])).toBe('tcp');
+  expect(paths(['agent', 'tcp'], ['browser', 'pigeon'])).toBeNull();
 });

@@ -4,7 +4,9 @@ import {
   AGENT_SERIES,
   CLIENT_SERIES,
   type ClientSeriesName,
+  isNetworkPath,
   NEEDS_CAPTURE_TIME,
+  type NetworkPath,
 } from '@footlight/protocol/telemetry';
 import type { Point, SeriesName } from '../verdict/evidence.ts';
 
@@ -36,6 +38,17 @@ export function seriesOf(
     }
   }
   return series;
+}
+
+/** The path of most samples of viewers; null: none reports its path. Of equally frequent paths, the first one. */
+export function mostUsedPath(samples: readonly Sample[]): NetworkPath | null {
+  const counts = new Map<NetworkPath, number>();
+  for (const { source, metrics } of samples)
+    if (source !== 'agent' && isNetworkPath(metrics.path))
+      counts.set(metrics.path, (counts.get(metrics.path) ?? 0) + 1);
+  let most: [path: NetworkPath, count: number] | null = null;
+  for (const [path, count] of counts) if (most === null || count > most[1]) most = [path, count];
+  return most?.[0] ?? null;
 }
 
 const AGENT_KEYS = Object.entries(AGENT_SERIES) as [SeriesName, string][];

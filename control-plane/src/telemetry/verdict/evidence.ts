@@ -4,7 +4,12 @@
  */
 import { SECOND_MS } from '@footlight/platform';
 import type { SessionVerdict } from '@footlight/protocol/rest';
-import { type AGENT_SERIES, CLIENT_SERIES, type ClientSeriesName } from '@footlight/protocol/telemetry';
+import {
+  type AGENT_SERIES,
+  CLIENT_SERIES,
+  type ClientSeriesName,
+  type NetworkPath,
+} from '@footlight/protocol/telemetry';
 
 /**
  * Samples from the first seconds of a session are ignored, because they are not typical for the rest of it. Chosen, not
@@ -42,6 +47,8 @@ export interface VerdictFacts {
   /** Clock comparison; null: not measured. offsetMs: host time minus viewer time. */
   clock: { offsetMs: number; uncertaintyMs: number; measuredAtMs: number } | null;
   series: Readonly<Partial<Record<SeriesName, readonly Point[]>>>;
+  /** Path of most samples of viewers; null: none reports its path. */
+  path: NetworkPath | null;
   events: readonly TraceEventFacts[];
 }
 export interface TraceEventFacts {

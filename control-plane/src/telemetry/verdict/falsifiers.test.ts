@@ -1,5 +1,5 @@
 import { type Estimator, type Falsifier, sessionVerdict } from '@footlight/protocol/rest';
-import { AGENT_SERIES, CLIENT_SERIES } from '@footlight/protocol/telemetry';
+import { AGENT_SERIES, CLIENT_SERIES, NETWORK_PATHS } from '@footlight/protocol/telemetry';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { SeriesName, VerdictFacts } from './evidence.ts';
@@ -288,6 +288,7 @@ describe('any series and events', () => {
       values: fc.record(Object.fromEntries(names.map((name) => [name, series(name)])), {
         requiredKeys: [...judged],
       }),
+      path: fc.constantFrom(null, ...NETWORK_PATHS),
       fps: fc.constantFrom(24, 30, 60, 60, 60, 120, 144),
       startedAtMs: fc.option(fc.integer({ min: FROM_MS - 60_000, max: FROM_MS + SPAN_MS })),
       endedAtMs: fc.option(fc.integer({ min: FROM_MS - 60_000, max: FROM_MS + SPAN_MS })),

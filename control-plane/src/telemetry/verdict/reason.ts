@@ -1,5 +1,6 @@
 /** Builds the sentence of a verdict, with a clause for each kind of fault in the window. Pure. */
 import type { Estimator, Falsifier, VerdictName } from '@footlight/protocol/rest';
+import type { NetworkPath } from '@footlight/protocol/telemetry';
 import type { Evidence, SeriesName, TraceEventFacts } from './evidence.ts';
 import { ANSWER, GPU_FAULT, STALL, XID } from './judged-events.ts';
 
@@ -43,12 +44,42 @@ export function remarksOn(events: readonly TraceEventFacts[]): Remark[] {
   });
 }
 
-/** @param falsifiers conditions of the verdict with their values */
+/** What each path costs compared with the direct path by UDP. */
+const PATH_COSTS: Readonly<Record<NetworkPath, string | null>> = {
+  udp: null,
+  tcp: 'the packets went over TCP, where a lost packet delays all later ones',
+  turn_udp: 'the packets went through a TURN server, which adds its round trip',
+  turn_tcp:
+    'the packets went through a TURN server by TCP, which adds its round trip, and a lost packet delays all later ones',
+  turn_tls:
+    'the packets went through a TURN server by TLS, which adds its round trip, and a lost packet delays all later ones',
+};
+
+/**
+ * The clause about the path, if the network lost packets or answered slowly. Also for other verdicts, because TCP hides
+ * lost packets.
+ * @returns null: the path costs nothing, or the network was fast
+ */
+export function costOfPath(path: NetworkPath | null, falsifiers: readonly Falsifier[]): string | null {
+  const isSlow = falsifiers.some(
+    ({ name, value, threshold }) =>
+      (name === 'transport.rtt_ms' || name === 'transport.packets_lost') &&
+      value !== null &&
+      value > threshold,
+  );
+  return path !== null && isSlow ? PATH_COSTS[path] : null;
+}
+
+/**
+ * @param falsifiers conditions of the verdict with their values
+ * @param pathCost clause about the path; null: none
+ */
 export function reasonOf(
   verdict: VerdictName,
   falsifiers: readonly Falsifier[],
   evidence: Evidence,
   remarks: readonly Remark[],
+  pathCost: string | null,
 ): string {
   const value = (name: SeriesName, estimator: Estimator): number => {
     const found = falsifiers.find((each) => each.name === name && each.estimator === estimator);
@@ -67,5 +98,6 @@ export function reasonOf(
     unknown: () =>
       `There are too few samples to judge: ${evidence.window.n_host} of the host and ${evidence.window.n_client} of the viewer`,
   };
-  return `${[sentences[verdict](), ...remarks.map(({ clause }) => clause)].join('; ')}.`;
+  const clauses = [...(pathCost === null ? [] : [pathCost]), ...remarks.map(({ clause }) => clause)];
+  return `${[sentences[verdict](), ...clauses].join('; ')}.`;
 }

@@ -79,6 +79,26 @@ describe('each rule at its limits, at 60 fps', () => {
   });
 });
 
+describe('the path, as a part of the cause', () => {
+  const reason = (values: WindowValues, path: VerdictFacts['path']) =>
+    decideVerdict(factsWith(values, { path })).reason;
+  test.each([
+    ['tcp', 'over TCP'],
+    ['turn_udp', 'through a TURN server, which'],
+    ['turn_tcp', 'through a TURN server by TCP'],
+    ['turn_tls', 'through a TURN server by TLS'],
+  ] as const)('%s is named with its cost if the network limits', (path, words) => {
+    expect(reason(congested, path)).toContain(`ms; the packets went ${words}`);
+    expect(reason({ [RTT]: constant(80) }, path)).toContain(words);
+    expect(reason({}, path)).toBe(reason({}, null));
+  });
+  test('the direct path by UDP costs nothing, but is in the answer', () => {
+    expect(reason(congested, 'udp')).toBe(reason(congested, null));
+    expect(decideVerdict(factsWith({}, { path: 'udp' })).path).toBe('udp');
+    expect(decideVerdict(factsWith({}))).not.toHaveProperty('path');
+  });
+});
+
 describe('limits follow the frame rate of the session', () => {
   test.each([
     [30, 36, 32, 25],

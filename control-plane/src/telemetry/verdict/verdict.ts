@@ -5,7 +5,7 @@
 import type { SessionVerdict, VerdictName } from '@footlight/protocol/rest';
 import { type Condition, conditionsOf, falsifierOf, hidingEvents, type RuledVerdict } from './conditions.ts';
 import { type Evidence, evidenceOf, type VerdictFacts } from './evidence.ts';
-import { reasonOf, remarksOn } from './reason.ts';
+import { costOfPath, reasonOf, remarksOn } from './reason.ts';
 import { reportOf } from './report.ts';
 import { THRESHOLDS_VERSION, type Thresholds, thresholdsOf } from './thresholds.ts';
 
@@ -39,7 +39,7 @@ export function decideVerdict(facts: VerdictFacts): SessionVerdict {
   const report = reportOf(verdict, facts, evidence, limits);
   return {
     verdict,
-    reason: reasonOf(verdict, falsifiers, evidence, remarks),
+    reason: reasonOf(verdict, falsifiers, evidence, remarks, costOfPath(facts.path, falsifiers)),
     evidence: [
       ...new Set([
         ...decidingSeries(verdict, conditions, evidence),
@@ -52,6 +52,7 @@ export function decideVerdict(facts: VerdictFacts): SessionVerdict {
     evidence_tier: evidence.tier,
     falsifiers,
     thresholds_version: THRESHOLDS_VERSION,
+    ...(facts.path !== null && { path: facts.path }),
     ...(report !== undefined && { report }),
   };
 }

@@ -30,11 +30,17 @@ describe('one second of counters', () => {
   });
 
   test.each([
-    [{ candidateType: 'host' }, { candidateType: 'srflx' }, 'direct'],
-    [{ candidateType: 'prflx' }, { candidateType: 'host' }, 'direct'],
+    [{ candidateType: 'host' }, { candidateType: 'srflx' }, 'udp'],
+    [{ candidateType: 'prflx', protocol: 'udp' }, { candidateType: 'host' }, 'udp'],
+    [{ candidateType: 'prflx', protocol: 'tcp' }, { candidateType: 'host' }, 'tcp'],
     [{ candidateType: 'relay', relayProtocol: 'udp' }, { candidateType: 'host' }, 'turn_udp'],
     [{ candidateType: 'relay', relayProtocol: 'tcp' }, { candidateType: 'relay' }, 'turn_tcp'],
     [{ candidateType: 'relay', relayProtocol: 'tls' }, { candidateType: 'host' }, 'turn_tls'],
+    [
+      { candidateType: 'prflx', protocol: 'udp', relayProtocol: 'tcp' },
+      { candidateType: 'host' },
+      'turn_tcp',
+    ],
     [{ candidateType: 'srflx' }, { candidateType: 'relay' }, 'turn_udp'],
     [{ candidateType: 'host' }, null, null],
   ])('the path from %o to %o is %s', (local, remote, path) => {

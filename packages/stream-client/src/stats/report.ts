@@ -1,6 +1,5 @@
 /** Converts RTCPeerConnection.getStats() into the numbers of one second. Pure. */
-import type { ClientMetrics } from '@footlight/protocol/telemetry';
-import type { NetworkPath } from '../types.ts';
+import type { ClientMetrics, NetworkPath } from '@footlight/protocol/telemetry';
 
 /** Totals and current values of one report; undefined when not measured. */
 export interface RawSample {
@@ -80,15 +79,17 @@ export function readReport(report: Iterable<unknown>, atMs: number): RawSample {
 
 /**
  * @param local the browser's candidate of the selected pair, @param remote the host's
- * Source: W3C webrtc-stats, RTCIceCandidateStats: candidateType, relayProtocol.
+ * Source: W3C webrtc-stats, RTCIceCandidateStats: candidateType, protocol, relayProtocol.
  */
 function pathOf(local: Entry | undefined, remote: Entry | undefined): NetworkPath | null {
   if (local === undefined || remote === undefined) return null;
-  if (local.candidateType === 'relay') {
+  // A peer-reflexive candidate that was found through a relay has the relay's protocol too.
+  if (local.candidateType === 'relay' || local.relayProtocol !== undefined) {
     if (local.relayProtocol === 'tls') return 'turn_tls';
     return local.relayProtocol === 'tcp' ? 'turn_tcp' : 'turn_udp';
   }
-  return remote.candidateType === 'relay' ? 'turn_udp' : 'direct';
+  if (remote.candidateType === 'relay') return 'turn_udp';
+  return local.protocol === 'tcp' ? 'tcp' : 'udp';
 }
 
 /** Growth of a total; undefined: the total is unknown, or was reset. */

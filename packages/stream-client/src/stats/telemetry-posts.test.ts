@@ -91,7 +91,12 @@ describe('what a player measured', () => {
 
   test('is posted every five seconds, each kind with its own operation', async () => {
     says('stats', second(1_000));
-    says('stats', { ...second(2_000), client_health_reason: 'late', codec_mime_type: 'video/H264' });
+    says('stats', {
+      ...second(2_000),
+      client_health_reason: 'late',
+      codec_mime_type: 'video/H264',
+      path: 'tcp',
+    });
     says('trace', { ts_unix_ms: 1_500, type: 'client.visibility_changed', payload: { hidden: true } });
     says('clock', { client_offset_ms: 12, uncertainty_ms: 3 });
     expect(posts).toEqual([]);
@@ -108,6 +113,7 @@ describe('what a player measured', () => {
               client_health: 'smooth',
               client_health_reason: 'late',
               codec_mime_type: 'video/H264',
+              path: 'tcp',
               device_key: KEY,
             },
           ],

@@ -131,6 +131,7 @@ function sampleOf({
   client_health,
   client_health_reason: reason,
   codec_mime_type: codec,
+  path,
 }: StreamStats): ClientSample {
   return {
     ts_unix_ms: Math.round(ts_unix_ms),
@@ -138,6 +139,7 @@ function sampleOf({
     client_health,
     ...(reason === '' ? {} : { client_health_reason: reason }),
     ...(codec === null ? {} : { codec_mime_type: codec }),
+    ...(path === null ? {} : { path }),
   };
 }
 

@@ -41,6 +41,7 @@ export function factsWith(values: WindowValues, over: Partial<VerdictFacts> = {}
     fps: 60,
     clock: { offsetMs: -35, uncertaintyMs: 4, measuredAtMs: FROM_MS },
     series: Object.fromEntries(series),
+    path: null,
     events: [],
     ...over,
   };

@@ -1,4 +1,6 @@
 import type { SessionVerdict } from '@footlight/protocol/rest';
+import { isNetworkPath } from '@footlight/protocol/telemetry';
+import { NETWORK_PATH_LABELS } from '../../components/network-path-labels.ts';
 import { StateChip } from '../../components/state-chip.tsx';
 import { localeTag, msg, plural, t } from '../../i18n/translate.ts';
 import pages from '../frame/admin-pages.module.css';
@@ -57,6 +59,12 @@ export function VerdictSection({ verdict }: { verdict: SessionVerdict }) {
               { tier: t(TIER_LABELS[verdict.evidence_tier]), viewer: n_client.toLocaleString(localeTag()) },
             )}
           </dd>
+          {verdict.path !== undefined && (
+            <>
+              <dt>{t('Path')}</dt>
+              <dd>{isNetworkPath(verdict.path) ? t(NETWORK_PATH_LABELS[verdict.path]) : verdict.path}</dd>
+            </>
+          )}
           <dt>{t('Clocks')}</dt>
           <dd className="tabular">{clockLabel(verdict.clock)}</dd>
         </dl>

@@ -9,6 +9,14 @@ export const VERDICT_CLAUSES = [
   msg('The page was hidden in this time, so how it showed the picture cannot be judged'),
   msg('No rule found a limit in this time'),
   msg('There are too few samples to judge: {host} of the host and {viewer} of the viewer'),
+  msg('the packets went over TCP, where a lost packet delays all later ones'),
+  msg('the packets went through a TURN server, which adds its round trip'),
+  msg(
+    'the packets went through a TURN server by TCP, which adds its round trip, and a lost packet delays all later ones',
+  ),
+  msg(
+    'the packets went through a TURN server by TLS, which adds its round trip, and a lost packet delays all later ones',
+  ),
   msg('the encoder stalled'),
   msg('the encoder stalled {n} times'),
   msg('the viewer rejected a part of the offer'),

@@ -1,6 +1,7 @@
-import type { NetworkPath, StreamStats } from '@footlight/stream-client';
+import type { NetworkPath } from '@footlight/protocol/telemetry';
+import type { StreamStats } from '@footlight/stream-client';
 import { describe, expect, test } from 'vitest';
-import { factsOf, relayLabel } from './measures.ts';
+import { costlyPathLabel, factsOf } from './measures.ts';
 
 const stats = (path: NetworkPath | null): StreamStats => ({
   ts_unix_ms: 0,
@@ -20,12 +21,21 @@ const stats = (path: NetworkPath | null): StreamStats => ({
 describe('the path of a stream', () => {
   test.each([
     [null, null, '–'],
-    ['direct', null, 'direct'],
+    ['udp', null, 'direct, UDP'],
+    ['tcp', 'direct, TCP', 'direct, TCP; a lost packet stops the picture until it is sent again'],
     ['turn_udp', 'TURN over UDP', 'TURN over UDP; the relay adds its round trip'],
-    ['turn_tcp', 'TURN over TCP', 'TURN over TCP; the relay adds its round trip'],
-    ['turn_tls', 'TURN over TLS', 'TURN over TLS; the relay adds its round trip'],
-  ] as const)('%s', (path, relay, fact) => {
-    expect(relayLabel(path)).toBe(relay);
+    [
+      'turn_tcp',
+      'TURN over TCP',
+      'TURN over TCP; the relay adds its round trip, and a lost packet stops the picture',
+    ],
+    [
+      'turn_tls',
+      'TURN over TLS',
+      'TURN over TLS; the relay adds its round trip, and a lost packet stops the picture',
+    ],
+  ] as const)('%s', (path, short, fact) => {
+    expect(costlyPathLabel(path)).toBe(short);
     expect(factsOf(stats(path))).toContainEqual(['Path', fact]);
   });
 });

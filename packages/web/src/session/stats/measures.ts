@@ -1,5 +1,7 @@
 /** The measurements of each second in the statistics: names, units, and how to read their values. Pure. */
-import type { DelaySplit, NetworkPath, StreamStats } from '@footlight/stream-client';
+import type { NetworkPath } from '@footlight/protocol/telemetry';
+import type { DelaySplit, StreamStats } from '@footlight/stream-client';
+import { NETWORK_PATH_LABELS } from '../../components/network-path-labels.ts';
 import { localeTag, msg, t } from '../../i18n/translate.ts';
 
 /** One series over the last minute. */
@@ -108,22 +110,23 @@ export function newestSplit(history: readonly StreamStats[]): DelaySplit | null 
 /** Seconds for which an older split is shown. Chosen, not measured. */
 const RECENT = 5;
 
-/** Names of the paths through a TURN server, untranslated. */
-const RELAY_LABELS: Readonly<Record<Exclude<NetworkPath, 'direct'>, string>> = {
-  turn_udp: msg('TURN over UDP'),
-  turn_tcp: msg('TURN over TCP'),
-  turn_tls: msg('TURN over TLS'),
+/** What the paths cost compared with the direct path by UDP, untranslated. */
+const PATH_COSTS: Readonly<Record<Exclude<NetworkPath, 'udp'>, string>> = {
+  tcp: msg('a lost packet stops the picture until it is sent again'),
+  turn_udp: msg('the relay adds its round trip'),
+  turn_tcp: msg('the relay adds its round trip, and a lost packet stops the picture'),
+  turn_tls: msg('the relay adds its round trip, and a lost packet stops the picture'),
 };
 
-/** The relay of the stream, translated; null: packets need no relay, or the path is not known yet. */
-export const relayLabel = (path: NetworkPath | null): string | null =>
-  path === null || path === 'direct' ? null : t(RELAY_LABELS[path]);
+/** The path of the stream if it costs something, translated; null: it costs nothing, or is not known yet. */
+export const costlyPathLabel = (path: NetworkPath | null): string | null =>
+  path === null || path === 'udp' ? null : t(NETWORK_PATH_LABELS[path]);
 
-/** The path of the stream, with the cost of a relay. */
+/** The path of the stream with its cost. */
 function pathLabel(path: NetworkPath | null): string {
-  const relay = relayLabel(path);
-  if (relay !== null) return t('{relay}; the relay adds its round trip', { relay });
-  return path === null ? '–' : t('direct');
+  if (path === null) return '–';
+  if (path === 'udp') return t(NETWORK_PATH_LABELS.udp);
+  return t('{path}; {cost}', { path: t(NETWORK_PATH_LABELS[path]), cost: t(PATH_COSTS[path]) });
 }
 
 /** Rows of the full statistics that are not series: [name, value], translated. */

@@ -6,6 +6,7 @@ import { causeLabel, QUALITY_LABELS } from '../quality-labels.ts';
 import { Graph } from './graph.tsx';
 import {
   clickToPhoton,
+  costlyPathLabel,
   DELAY,
   FRAMES,
   factsOf,
@@ -14,7 +15,6 @@ import {
   newestSplit,
   OTHERS,
   PARTS,
-  relayLabel,
   valueLabel,
 } from './measures.ts';
 import styles from './stats.module.css';
@@ -85,7 +85,7 @@ function Line(props: { history: readonly StreamStats[]; last: StreamStats; targe
   // The line already says how many frames are missing.
   const isAboutFrames = quality.cause?.kind === 'few_frames' || quality.cause?.kind === 'few_arrive';
   const split = newestSplit(history);
-  const relay = relayLabel(last.path);
+  const costlyPath = costlyPathLabel(last.path);
   return (
     <p className={styles.line} data-stream-overlay="">
       <span className={styles.dot} data-quality={quality.word} aria-hidden="true" />
@@ -99,7 +99,7 @@ function Line(props: { history: readonly StreamStats[]; last: StreamStats; targe
           : t('{n} of {wanted} frames a second', { n: valueLabel(frames, ''), wanted: targetFps })}
       </span>
       <span>{t('delay {ms}', { ms: valueLabel(split?.total_ms ?? DELAY.read(last), 'ms') })}</span>
-      {relay !== null && <span>{relay}</span>}
+      {costlyPath !== null && <span>{costlyPath}</span>}
     </p>
   );
 }
