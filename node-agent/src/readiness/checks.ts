@@ -117,16 +117,14 @@ function mediaReachability(facts: ReadinessFacts): Readiness | null {
         id,
         status: 'unknown',
         summary: `Whether the firewall lets viewers in cannot be told: ${firewall.why}.`,
-        remediation: [
-          `Look through the firewall's rules as root: they must let in UDP ports ${firewall.ports}.`,
-        ],
+        remediation: [`Look through the firewall's rules as root: they must let in ${firewall.ports}.`],
       };
     case 'open':
       return pass(id, 'No firewall rule of this host keeps viewers out.');
     case 'filtered':
       return fail(
         id,
-        `The firewall keeps out what viewers send to UDP ports ${firewall.ports} (${firewall.where}).`,
+        `The firewall keeps out what viewers send to ${firewall.ports} (${firewall.where}).`,
         firewall.remedy,
       );
   }

@@ -1,8 +1,8 @@
 import { errorText } from '@footlight/platform';
 import { readIptablesSave } from './iptables.ts';
 import { type NftInput, readNftRuleset } from './nftables.ts';
-import { filteredPorts } from './packet-filter.ts';
-import { type PortSet, portWords } from './port-set.ts';
+import { filteredPorts, type Transport } from './packet-filter.ts';
+import { NO_PORTS, type PortSet, portWords } from './port-set.ts';
 
 /** Output of a tool. absent: the tool is not installed. refused: the tool is installed, but gave no answer. */
 export type ToolAnswer =
@@ -21,17 +21,18 @@ export interface FirewallAnswers {
 /**
  * Whether packets of viewers reach this host. unanswered: no tool is installed (`why` is null), or no installed tool
  * gave an answer. unknown: a tool answered, but its rules cannot be evaluated; `ports` are the ports to which viewers
- * send, as text.
+ * send, as text such as "UDP 5353, 32768-60999 and TCP 8444".
  */
 export type Firewall =
   | { kind: 'unanswered'; why: string | null }
   | { kind: 'unknown'; why: string; ports: string }
   | { kind: 'open' }
-  /** ports: the closed ports as text; where: the chain that closes them; remedy: the command that opens them. */
+  /** ports: the closed ports as text; where: the chain that closes them; remedy: the commands that open them. */
   | { kind: 'filtered'; ports: string; where: string; remedy: string };
 
 /** One chain that accepts or drops inbound packets. */
 interface Gate {
+  transport: Transport;
   where: string;
   filtered: PortSet;
   /** The tool that owns the rules. */
@@ -40,45 +41,61 @@ interface Gate {
   place: string;
 }
 
+/** Ports to which viewers send. */
+export type ViewerPorts = Readonly<Record<Transport, PortSet>>;
+const TRANSPORTS = ['udp', 'tcp'] as const;
+
 /**
  * Decides from the tools' answers whether a viewer's first packet is accepted. Pure.
  * @param wanted see `viewerPorts`
  * Source: docs/address.md, "Firewall of a host".
  */
-export function decideFirewall(answers: FirewallAnswers, wanted: PortSet): Firewall {
+export function decideFirewall(answers: FirewallAnswers, wanted: ViewerPorts): Firewall {
   const all = Object.values(answers);
   if (!all.some(({ kind }) => kind === 'text')) {
     return { kind: 'unanswered', why: all.find((answer) => answer.kind === 'refused')?.why ?? null };
   }
-  const unknown = (why: string): Firewall => ({ kind: 'unknown', why, ports: portWords(wanted).join(', ') });
+  const unknown = (why: string): Firewall => ({ kind: 'unknown', why, ports: portsText(wanted) });
   const raw = [answers.nft, answers.iptablesSave, answers.ip6tablesSave];
   if (!raw.some(({ kind }) => kind === 'text')) {
     const refused = raw.find((answer) => answer.kind === 'refused');
     return unknown(refused?.why ?? 'neither nft nor iptables is installed, and only they say what is let in');
   }
   try {
-    return verdictOf(gatesOf(answers, wanted));
+    return verdictOf(TRANSPORTS.flatMap((transport) => gatesOf(answers, transport, wanted[transport])));
   } catch (error) {
     return unknown(`the rules cannot be read: ${errorText(error, 200)}`);
   }
 }
 
 function verdictOf(gates: readonly Gate[]): Firewall {
-  const closed = gates.find(({ filtered }) => filtered.length > 0);
-  if (closed === undefined) return { kind: 'open' };
+  const closed = TRANSPORTS.flatMap((transport) => {
+    const first = gates.find((gate) => gate.transport === transport && gate.filtered.length > 0);
+    return first === undefined ? [] : [first];
+  });
+  const [first] = closed;
+  if (first === undefined) return { kind: 'open' };
+  const ports = (transport: Transport) =>
+    closed.find((gate) => gate.transport === transport)?.filtered ?? NO_PORTS;
   return {
     kind: 'filtered',
-    ports: portWords(closed.filtered).join(', '),
-    where: closed.where,
-    remedy: remedyFor(closed),
+    ports: portsText({ udp: ports('udp'), tcp: ports('tcp') }),
+    where: first.where,
+    remedy: closed.map(remedyFor).join(' && '),
   };
+}
+
+function portsText(ports: ViewerPorts): string {
+  return TRANSPORTS.filter((transport) => ports[transport].length > 0)
+    .map((transport) => `${transport.toUpperCase()} ${portWords(ports[transport]).join(', ')}`)
+    .join(' and ');
 }
 
 /**
  * Chains that accept or drop inbound packets, IPv4 first.
  * @throws when iptables owns rules but is not installed, because only iptables can print them
  */
-function gatesOf(answers: FirewallAnswers, wanted: PortSet): Gate[] {
+function gatesOf(answers: FirewallAnswers, transport: Transport, wanted: PortSet): Gate[] {
   const ufw = answers.ufw.kind === 'text' && answers.ufw.text.startsWith('Status: active');
   const firewalld = answers.firewalld.kind === 'text' && answers.firewalld.text.trim() === 'running';
   const gates: Gate[] = [];
@@ -89,16 +106,17 @@ function gatesOf(answers: FirewallAnswers, wanted: PortSet): Gate[] {
   ] as const) {
     if (answer.kind !== 'text') continue;
     byIptables.add(family);
-    const table = readIptablesSave(answer.text);
+    const table = readIptablesSave(answer.text, transport);
     if (table === null) continue;
     gates.push({
+      transport,
       where: `${program}, chain INPUT`,
       filtered: filteredPorts(table, 'INPUT', wanted),
       owner: ufw ? 'ufw' : firewalld ? 'firewalld' : program,
       place: 'INPUT',
     });
   }
-  const inputs = answers.nft.kind === 'text' ? readNftRuleset(answers.nft.text) : [];
+  const inputs = answers.nft.kind === 'text' ? readNftRuleset(answers.nft.text, transport) : [];
   for (const input of inputs) {
     const isIptables = input.table === 'filter' && input.chain === 'INPUT';
     // Skipped, because the output of iptables contains these rules more completely.
@@ -106,12 +124,12 @@ function gatesOf(answers: FirewallAnswers, wanted: PortSet): Gate[] {
     if (input.isForeign) {
       throw new Error(`table ${input.family} ${input.table} has rules of iptables, which is not installed`);
     }
-    gates.push(nftGate(input, wanted, firewalld));
+    gates.push({ transport, ...nftGate(input, wanted, firewalld) });
   }
   return gates;
 }
 
-function nftGate(input: NftInput, wanted: PortSet, firewalld: boolean): Gate {
+function nftGate(input: NftInput, wanted: PortSet, firewalld: boolean): Omit<Gate, 'transport'> {
   const place = `${input.family} ${input.table} ${input.chain}`;
   return {
     where: `nftables, chain ${place}`,
@@ -122,18 +140,18 @@ function nftGate(input: NftInput, wanted: PortSet, firewalld: boolean): Gate {
 }
 
 /** The command that opens exactly the closed ports, in the syntax of the tool that owns the rules. */
-function remedyFor({ owner, place, filtered }: Gate): string {
+function remedyFor({ transport, owner, place, filtered }: Gate): string {
   switch (owner) {
     case 'ufw':
-      return `ufw allow ${portWords(filtered, ':').join(',')}/udp`;
+      return `ufw allow ${portWords(filtered, ':').join(',')}/${transport}`;
     case 'firewalld': {
-      const ports = portWords(filtered).map((port) => `--add-port=${port}/udp`);
+      const ports = portWords(filtered).map((port) => `--add-port=${port}/${transport}`);
       return `firewall-cmd --permanent ${ports.join(' ')} && firewall-cmd --reload`;
     }
     case 'iptables':
     case 'ip6tables':
-      return `${owner} -I ${place} -p udp -m multiport --dports ${portWords(filtered, ':').join(',')} -j ACCEPT`;
+      return `${owner} -I ${place} -p ${transport} -m multiport --dports ${portWords(filtered, ':').join(',')} -j ACCEPT`;
     case 'nft':
-      return `nft insert rule ${place} udp dport { ${portWords(filtered).join(', ')} } accept`;
+      return `nft insert rule ${place} ${transport} dport { ${portWords(filtered).join(', ')} } accept`;
   }
 }

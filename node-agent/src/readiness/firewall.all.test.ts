@@ -4,10 +4,13 @@ import { decideFirewall, type ToolAnswer } from './firewall-verdict.ts';
 import { portSet } from './port-set.ts';
 
 const NAMESPACE = `footlight-${process.pid}`;
-const WANTED = portSet([
-  [5353, 5353],
-  [40_000, 40_100],
-]);
+const WANTED = {
+  udp: portSet([
+    [5353, 5353],
+    [40_000, 40_100],
+  ]),
+  tcp: portSet([[8444, 8444]]),
+};
 const ABSENT: ToolAnswer = { kind: 'absent' };
 const ENV = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` };
 
@@ -51,8 +54,8 @@ describe.skipIf(process.getuid?.() !== 0 || !isThere('ip'))(
       inside('nft add rule inet filter input udp dport 5353 accept');
       inside('nft add rule inet filter input reject');
       const before = decideFirewall(answers('nft'), WANTED);
-      expect(before).toMatchObject({ kind: 'filtered', ports: '40000-40100' });
-      if (before.kind === 'filtered') inside(before.remedy.replace(/(\{.*\})/, "'$1'"));
+      expect(before).toMatchObject({ kind: 'filtered', ports: 'UDP 40000-40100 and TCP 8444' });
+      if (before.kind === 'filtered') inside(before.remedy.replace(/(\{[^}]*\})/g, "'$1'"));
       expect(decideFirewall(answers('nft'), WANTED)).toEqual({ kind: 'open' });
     });
 
@@ -60,7 +63,7 @@ describe.skipIf(process.getuid?.() !== 0 || !isThere('ip'))(
       inside('iptables -P INPUT DROP');
       inside('iptables -A INPUT -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT');
       const before = decideFirewall(answers('iptables'), WANTED);
-      expect(before).toMatchObject({ kind: 'filtered', ports: '5353, 40000-40100' });
+      expect(before).toMatchObject({ kind: 'filtered', ports: 'UDP 5353, 40000-40100 and TCP 8444' });
       if (before.kind === 'filtered') inside(before.remedy);
       expect(decideFirewall(answers('iptables'), WANTED)).toEqual({ kind: 'open' });
     });

@@ -24,14 +24,14 @@ const WANTED: PortSet = portSet([
   [32_768, 60_999],
 ]);
 
-const decide = (answers: Partial<FirewallAnswers>, wanted = WANTED) =>
-  decideFirewall({ ...NOBODY, ...answers }, wanted);
+const decide = (answers: Partial<FirewallAnswers>, udp = WANTED, tcp: PortSet = []) =>
+  decideFirewall({ ...NOBODY, ...answers }, { udp, tcp });
 
 describe('ports that the firewall closes', () => {
   test('nft: a policy of drop; ports that one interface accepts count as open', () => {
     expect(decide({ nft: recorded('nft-strict.json') })).toEqual({
       kind: 'filtered',
-      ports: '32768-60999',
+      ports: 'UDP 32768-60999',
       where: 'nftables, chain inet filter input',
       remedy: 'nft insert rule inet filter input udp dport { 32768-60999 } accept',
     });
@@ -43,7 +43,7 @@ describe('ports that the firewall closes', () => {
 
   test('nft: a reject at the end of a chain that accepts by policy; the remedy lists the closed ports', () => {
     expect(decide({ nft: recorded('nft-reject.json') })).toMatchObject({
-      ports: '40001-60999',
+      ports: 'UDP 40001-60999',
       remedy: 'nft insert rule inet filter input udp dport { 40001-60999 } accept',
     });
     expect(decide({ nft: recorded('nft-reject.json') }, [[40_000, 40_000]])).toEqual({ kind: 'open' });
@@ -52,7 +52,7 @@ describe('ports that the firewall closes', () => {
   test('firewalld: its chains, and the remedy as a command of firewalld', () => {
     const answers = { nft: recorded('nft-firewalld.json'), firewalld: text('running\n') };
     expect(decide(answers)).toMatchObject({
-      ports: '32768-60999',
+      ports: 'UDP 32768-60999',
       remedy: 'firewall-cmd --permanent --add-port=32768-60999/udp && firewall-cmd --reload',
     });
   });
@@ -64,10 +64,38 @@ describe('ports that the firewall closes', () => {
     };
     expect(decide(answers)).toEqual({
       kind: 'filtered',
-      ports: '40001-40999, 41001-60999',
+      ports: 'UDP 40001-40999, 41001-60999',
       where: 'iptables, chain INPUT',
       remedy: 'iptables -I INPUT -p udp -m multiport --dports 40001:40999,41001:60999 -j ACCEPT',
     });
+  });
+
+  test.each([
+    [
+      'nft',
+      { nft: recorded('nft-strict.json') },
+      'nft insert rule inet filter input tcp dport { 8444 } accept',
+    ],
+    [
+      'iptables',
+      { iptablesSave: recorded('iptables-save-strict.txt') },
+      'iptables -I INPUT -p tcp -m multiport --dports 8444 -j ACCEPT',
+    ],
+    [
+      'ufw',
+      { iptablesSave: recorded('iptables-save-ufw.txt'), ufw: recorded('ufw-status.txt') },
+      'ufw allow 8444/tcp',
+    ],
+  ])('%s: a closed TCP port has a command of its own', (_name, answers, remedy) => {
+    const closed = decide(answers, [[50_000, 50_000]], [[8444, 8444]]);
+    expect(closed).toMatchObject({
+      ports: 'UDP 50000 and TCP 8444',
+      remedy: expect.stringMatching(new RegExp(` && ${remedy.replace(/[{}]/g, '.')}$`)),
+    });
+    expect(decide(answers, [], [[8444, 8444]])).toMatchObject({ ports: 'TCP 8444', remedy });
+    // Rules that accept UDP do not open TCP, and the other way round.
+    expect(decide(answers, [[22, 22]], [])).toMatchObject({ ports: 'UDP 22' });
+    expect(decide(answers, [], [[22, 22]])).toEqual({ kind: 'open' });
   });
 
   test('without the iptables program the answer is unknown', () => {
@@ -79,7 +107,7 @@ describe('ports that the firewall closes', () => {
 
   test('ufw: its chains, with the returns for packets to this host, and the remedy as a command of ufw', () => {
     const answers = { iptablesSave: recorded('iptables-save-ufw.txt'), ufw: recorded('ufw-status.txt') };
-    expect(decide(answers)).toMatchObject({ ports: '32768-60999', remedy: 'ufw allow 32768:60999/udp' });
+    expect(decide(answers)).toMatchObject({ ports: 'UDP 32768-60999', remedy: 'ufw allow 32768:60999/udp' });
   });
 
   test('an inactive ufw is ignored', () => {

@@ -235,7 +235,7 @@ export class Inventory {
       this.#appNetwork(),
       this.#engine.look(),
     ]);
-    const firewall = decideFirewall(answers, viewerPorts(config.mediaPorts));
+    const firewall = decideFirewall(answers, viewerPorts(config.mediaPorts, config.mediaFallbackPort));
     if (firewall.kind === 'unanswered' && firewall.why !== null)
       this.#logger.info({ why: firewall.why }, 'readiness.firewall_unanswered');
     const facts = await this.#facts.read();

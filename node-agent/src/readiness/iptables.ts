@@ -1,4 +1,11 @@
-import { type FilterChain, type FilterRule, type FilterTable, RuleReading } from './packet-filter.ts';
+import {
+  type FilterChain,
+  type FilterRule,
+  type FilterTable,
+  PROTOCOL_NUMBER,
+  RuleReading,
+  type Transport,
+} from './packet-filter.ts';
 import { complement, type PortSet, portSet } from './port-set.ts';
 
 /** Options that do not restrict a rule, because they only load a module or contain a comment. */
@@ -6,10 +13,11 @@ const HARMLESS = new Set(['--comment', '-m', '--match', '--reject-with', '--log-
 
 /**
  * Reads the table `filter` from the output of `iptables-save` or `ip6tables-save`, of either backend.
+ * @param transport protocol of the packets for which the rules are read
  * @returns null: the output does not contain the table
  * Source: iptables-save(8), iptables-extensions(8).
  */
-export function readIptablesSave(text: string): FilterTable | null {
+export function readIptablesSave(text: string, transport: Transport): FilterTable | null {
   const lines = text.split('\n');
   const from = lines.indexOf('*filter');
   if (from === -1) return null;
@@ -23,12 +31,12 @@ export function readIptablesSave(text: string): FilterTable | null {
       continue;
     }
     const rule = /^-A (\S+) ?(.*)$/.exec(line);
-    if (rule !== null) chains.get(rule[1] ?? '')?.rules.push(readRule(wordsOf(rule[2] ?? '')));
+    if (rule !== null) chains.get(rule[1] ?? '')?.rules.push(readRule(wordsOf(rule[2] ?? ''), transport));
   }
   return chains;
 }
 
-function readRule(words: readonly string[]): FilterRule {
+function readRule(words: readonly string[], transport: Transport): FilterRule {
   const reading = new RuleReading();
   let verdict: FilterRule['verdict'] = { kind: 'none' };
   for (let at = 0; at < words.length; at += 1) {
@@ -40,7 +48,7 @@ function readRule(words: readonly string[]): FilterRule {
       verdict = verdictOf(option, value);
       at += 1;
     } else if (HARMLESS.has(option)) at += 1;
-    else at += readOption(reading, option, value, isNegated);
+    else at += readOption(reading, { option, value, isNegated, transport });
   }
   return reading.with(verdict);
 }
@@ -54,11 +62,20 @@ function verdictOf(option: '-j' | '-g', target: string): FilterRule['verdict'] {
 }
 
 /** @returns the number of words that belong to the option's value */
-function readOption(reading: RuleReading, option: string, value: string, isNegated: boolean): number {
+function readOption(
+  reading: RuleReading,
+  {
+    option,
+    value,
+    isNegated,
+    transport,
+  }: { option: string; value: string; isNegated: boolean; transport: Transport },
+): number {
   const among = (word: string) => value.split(',').includes(word) !== isNegated;
   switch (option) {
     case '-p':
-      if (!among('udp') && !among('17') && !(value === 'all' && !isNegated)) reading.never();
+      if (!among(transport) && !among(PROTOCOL_NUMBER[transport]) && !(value === 'all' && !isNegated))
+        reading.never();
       return 1;
     case '-i':
       if (value !== 'lo') reading.some();

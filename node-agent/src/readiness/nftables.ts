@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { type FilterChain, type FilterRule, type FilterTable, RuleReading } from './packet-filter.ts';
+import {
+  type FilterChain,
+  type FilterRule,
+  type FilterTable,
+  PROTOCOL_NUMBER,
+  RuleReading,
+  type Transport,
+} from './packet-filter.ts';
 import { complement, type PortSet, portSet } from './port-set.ts';
 
 const chainSchema = z.object({
@@ -40,10 +47,11 @@ export interface NftInput {
 
 /**
  * Reads `nft -j list ruleset`.
+ * @param transport protocol of the packets for which the rules are read
  * @throws when the text is not its output
  * Source: libnftables-json(5).
  */
-export function readNftRuleset(text: string): NftInput[] {
+export function readNftRuleset(text: string, transport: Transport): NftInput[] {
   const ruleset = rulesetSchema.parse(JSON.parse(text));
   const chains = ruleset.nftables.flatMap(({ chain }) =>
     chain === undefined ? [] : [chainSchema.parse(chain)],
@@ -67,7 +75,7 @@ export function readNftRuleset(text: string): NftInput[] {
             {
               rules: own
                 .filter((rule) => rule.chain === chain.name)
-                .flatMap((rule) => readRule(rule.expr, named)),
+                .flatMap((rule) => readRule(rule.expr, { named, transport })),
               policy: chain.hook === undefined ? null : chain.policy === 'drop' ? 'drop' : 'accept',
             },
           ]),
@@ -79,15 +87,19 @@ export function readNftRuleset(text: string): NftInput[] {
 
 type Expression = Record<string, unknown>;
 type NamedSets = ReadonlyMap<string, PortSet | null>;
+interface RuleContext {
+  named: NamedSets;
+  transport: Transport;
+}
 
 /** Converts one rule. A rule with a verdict map becomes several rules. */
-function readRule(expressions: readonly Expression[], named: NamedSets): FilterRule[] {
+function readRule(expressions: readonly Expression[], context: RuleContext): FilterRule[] {
   const reading = new RuleReading();
   for (const expression of expressions) {
     const [kind, value] = Object.entries(expression)[0] ?? ['', null];
     switch (kind) {
       case 'match':
-        readMatch(reading, value as Match, named);
+        readMatch(reading, value as Match, context);
         break;
       case 'accept':
       case 'drop':
@@ -99,7 +111,7 @@ function readRule(expressions: readonly Expression[], named: NamedSets): FilterR
       case 'goto':
         return [reading.with({ kind, target: String((value as { target?: unknown }).target) })];
       case 'vmap':
-        return readVerdictMap(reading, value as VerdictMap);
+        return readVerdictMap(reading, value as VerdictMap, context);
       case 'counter':
       case 'log':
       case 'comment':
@@ -123,11 +135,18 @@ interface Match {
   right: unknown;
 }
 
-function readMatch(reading: RuleReading, { op, left, right }: Match, named: NamedSets): void {
+/** Protocols in conditions about fields of packets. */
+const PROTOCOLS = ['udp', 'tcp', 'icmp', 'icmpv6', 'sctp', 'dccp', 'esp'];
+
+function readMatch(
+  reading: RuleReading,
+  { op, left, right }: Match,
+  { named, transport }: RuleContext,
+): void {
   const { payload, meta, ct } = left;
   const isNegated = op === '!=';
   const among = (value: string) => valuesOf(right).includes(value) !== isNegated;
-  if (payload?.field === 'dport' && ['udp', 'th'].includes(payload.protocol)) {
+  if (payload?.field === 'dport' && [transport, 'th'].includes(payload.protocol)) {
     const ports = portsOf([right], named);
     if (ports === null) reading.some();
     else reading.only(isNegated ? complement(ports) : ports);
@@ -135,10 +154,10 @@ function readMatch(reading: RuleReading, { op, left, right }: Match, named: Name
   }
   const isProtocol = meta?.key === 'l4proto' || payload?.field === 'protocol' || payload?.field === 'nexthdr';
   if (isProtocol) {
-    if (!among('udp') && !among('17')) reading.never();
+    if (!among(transport) && !among(PROTOCOL_NUMBER[transport])) reading.never();
     return;
   }
-  if (payload !== undefined && ['tcp', 'icmp', 'icmpv6', 'sctp', 'dccp', 'esp'].includes(payload.protocol)) {
+  if (payload !== undefined && payload.protocol !== transport && PROTOCOLS.includes(payload.protocol)) {
     reading.never();
     return;
   }
@@ -168,13 +187,18 @@ interface VerdictMap {
   data: { set?: [unknown, Expression][] };
 }
 
-function readVerdictMap(reading: RuleReading, { key, data }: VerdictMap): FilterRule[] {
+function readVerdictMap(
+  reading: RuleReading,
+  { key, data }: VerdictMap,
+  { transport }: RuleContext,
+): FilterRule[] {
+  const context = { named: new Map(), transport };
   return (data.set ?? []).flatMap(([value, verdict]) => {
     const entry = new RuleReading();
     entry.ports = reading.ports;
     entry.isCertain = reading.isCertain;
-    readMatch(entry, { op: '==', left: key, right: value }, new Map());
-    return readRule([verdict], new Map()).map((rule) => entry.with(rule.verdict));
+    readMatch(entry, { op: '==', left: key, right: value }, context);
+    return readRule([verdict], context).map((rule) => entry.with(rule.verdict));
   });
 }
 

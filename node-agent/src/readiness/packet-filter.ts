@@ -1,15 +1,21 @@
 import { ALL_PORTS, intersection, NO_PORTS, type PortSet, union, without } from './port-set.ts';
 
 /**
- * Computes which inbound UDP ports a packet filter closes for a viewer's first packet. This packet does not arrive on
+ * Computes which inbound ports of one transport a packet filter closes for a viewer's first packet. This packet does not arrive on
  * loopback, does not belong to a known connection, and is sent to an address of this host. Pure; nftables.ts and
  * iptables.ts produce these rules.
  *
  * A rule that accepts only some viewers (one network, one interface, a limited rate) counts as accepting all. A rule
  * that drops only some viewers is ignored.
  */
+/** Transport protocol of the packets, as packet filters write it. */
+export type Transport = 'udp' | 'tcp';
+
+/** Protocol numbers, which packet filters may write instead of the names. */
+export const PROTOCOL_NUMBER: Readonly<Record<Transport, string>> = { udp: '17', tcp: '6' };
+
 export interface FilterRule {
-  /** UDP destination ports of the rule; empty: the rule matches no packet of a viewer. */
+  /** Destination ports of the rule; empty: the rule matches no packet of a viewer. */
   ports: PortSet;
   /** Whether the rule matches every packet to these ports. */
   isCertain: boolean;

@@ -97,7 +97,7 @@ describe('readiness', () => {
     ['media_reachability', { mediaAddresses: [] }],
     [
       'media_reachability',
-      { firewall: { kind: 'filtered', ports: '5353', where: 'nftables', remedy: 'nft insert rule …' } },
+      { firewall: { kind: 'filtered', ports: 'UDP 5353', where: 'nftables', remedy: 'nft insert rule …' } },
     ],
     ['container_runtime', { containers: { kind: 'fails', summary: 'no engine', mend: ['start it'] } }],
     ['gpu_driver', { gpuProblem: 'nvidia-smi failed' }],
@@ -160,11 +160,11 @@ describe('readiness', () => {
   });
 
   test('a firewall tool answered but its rules cannot be judged: unknown, with a hint what to check', () => {
-    const firewall = { kind: 'unknown', why: 'odd rules', ports: '5353, 32768-60999' } as const;
+    const firewall = { kind: 'unknown', why: 'odd rules', ports: 'UDP 5353, 32768-60999' } as const;
     expect(check('media_reachability', { firewall })).toMatchObject({
       status: 'unknown',
       summary: 'Whether the firewall lets viewers in cannot be told: odd rules.',
-      remediation: [expect.stringContaining('UDP ports 5353, 32768-60999')],
+      remediation: [expect.stringContaining('let in UDP 5353, 32768-60999')],
     });
   });
 
