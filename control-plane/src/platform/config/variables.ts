@@ -179,3 +179,6 @@ export const SECRET_VARIABLES: ReadonlySet<VariableName> = new Set<VariableName>
 
 /** Variables for which an empty value has another meaning than no value. */
 export const EMPTY_COUNTS: ReadonlySet<VariableName> = new Set<VariableName>(['SERVICE_ALLOWED_ORIGINS']);
+
+/** Only the value 1 switches the feature on, so that a typing error does not. */
+export const isDevAgentAuthOn = (values: Values): boolean => values.SERVICE_DEV_AGENT_AUTH === '1';
