@@ -76,13 +76,11 @@ export interface FileServer {
   isNamed: boolean;
 }
 
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
-
 /** An https URL, or an http URL of loopback, without credentials, query and fragment. */
 function parseServer(text: string): URL | null {
   if (!URL.canParse(text)) return null;
   const url = new URL(text);
-  const isPlain = url.protocol === 'http:' && LOOPBACK.test(url.hostname);
+  const isPlain = url.protocol === 'http:' && isLoopbackHost(url.hostname);
   if (url.protocol !== 'https:' && !isPlain) return null;
   return url.username === '' && url.password === '' && url.search === '' && url.hash === '' ? url : null;
 }
@@ -270,7 +268,7 @@ export const webhookUrl = reading(
   (text) => {
     if (!URL.canParse(text)) return null;
     const url = new URL(text);
-    const isPlain = url.protocol === 'http:' && LOOPBACK.test(url.hostname);
+    const isPlain = url.protocol === 'http:' && isLoopbackHost(url.hostname);
     if (url.protocol !== 'https:' && !isPlain) return null;
     return url.username === '' && url.password === '' && url.hash === '' ? url : null;
   },

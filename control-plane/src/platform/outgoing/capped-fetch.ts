@@ -1,4 +1,5 @@
 import type { CustomFetch } from 'openid-client';
+import { readCapped } from './capped-body.ts';
 
 /**
  * Fetch for libraries that send requests to a server of the operator's choice. Unlike the guarded fetch it may reach
@@ -9,20 +10,9 @@ import type { CustomFetch } from 'openid-client';
 export function cappedFetch(maxBytes: number): CustomFetch {
   return async (url, { body, ...options }) => {
     const answer = await fetch(url, { ...options, ...(body !== undefined && { body }), redirect: 'manual' });
-    const bytes = await readCapped(answer.body, maxBytes);
-    return new Response(bytes, { status: answer.status, headers: answer.headers });
+    const bytes =
+      answer.body && (await readCapped(answer.body, maxBytes, (message) => new TypeError(message)));
+    // Some statuses allow no body, not even an empty one.
+    return new Response(bytes?.length ? bytes : null, { status: answer.status, headers: answer.headers });
   };
-}
-
-/** @returns null for an empty body, because some statuses allow no other */
-async function readCapped(body: Response['body'], maxBytes: number): Promise<Buffer<ArrayBuffer> | null> {
-  const chunks: Uint8Array[] = [];
-  let total = 0;
-  for await (const chunk of body ?? []) {
-    total += chunk.length;
-    // An exception ends the loop, which cancels the rest of the body.
-    if (total > maxBytes) throw new TypeError(`the answer is larger than ${maxBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return total === 0 ? null : Buffer.concat(chunks);
 }

@@ -3,6 +3,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import { type Clock, SECOND_MS } from '@footlight/platform';
 import ipaddr from 'ipaddr.js';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
+import { readCapped } from './capped-body.ts';
 import { isPublicAddress } from './public-address.ts';
 
 /**
@@ -145,7 +146,7 @@ export function createFetcher(deps: { clock: Clock; policy: FetchPolicy; stoppin
     return {
       status: answer.statusCode,
       mediaType: headerOf(answer, 'content-type').split(';', 1)[0]?.trim().toLowerCase() ?? '',
-      bytes: await readCapped(answer, options.maxBytes),
+      bytes: await readCapped(answer.body, options.maxBytes, (message) => new FetchRefused(message)),
       header: (name) => headerOf(answer, name.toLowerCase()),
     };
   }
@@ -242,18 +243,6 @@ function readAddress(address: string, base?: URL): URL {
 function headerOf({ headers }: Dispatcher.ResponseData, name: string): string {
   const value = headers[name];
   return (Array.isArray(value) ? value[0] : value) ?? '';
-}
-
-/** Reads a body up to a limit. It counts received bytes, and does not trust Content-Length. */
-async function readCapped({ body }: Dispatcher.ResponseData, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let total = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    total += chunk.length;
-    if (total > maxBytes) throw new FetchRefused(`it is larger than ${maxBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 /**
