@@ -1,21 +1,25 @@
 import type { ChildProcess } from 'node:child_process';
 import {
+  closeSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { assignment, FakeControl } from '@footlight/test-harness/fake-control';
 import { execaSync } from 'execa';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { HomeFiles } from '../../../files/home-files.ts';
 import { exitOf, firstHeartbeat, startAgentProcess } from '../../../testing/agent-process.ts';
 import { type HostedSessions, startHostedSessions } from '../../../testing/hosted-sessions.ts';
 import { BASE_MARK } from './home-base.ts';
+import { mountOverlay } from './overlay.ts';
 
 /** Writes each line as the app sees it, then ends; the output is in the last report of the session. */
 const ended = (script: string) => ['/bin/sh', '-c', `cd; ${script}; exit 1`];
@@ -28,7 +32,11 @@ const stateOf = (directory: string): string =>
     { cwd: directory },
   ).stdout;
 
-const mounted = (path: string): boolean => readFileSync('/proc/self/mountinfo', 'utf8').includes(path);
+const mountsOf = (path: string): number =>
+  readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .filter((line) => line.includes(path)).length;
+const mounted = (path: string): boolean => mountsOf(path) > 0;
 
 describe.runIf(process.getuid?.() === 0)('a base below the homes of several people', () => {
   let host: Awaited<ReturnType<typeof startHostedSessions>>;
@@ -88,6 +96,56 @@ describe.runIf(process.getuid?.() === 0)('a base below the homes of several peop
       `ls ${base} || echo closed; echo x > ${base}/levels/one || echo kept`,
     );
     expect(lines.filter((line) => ['closed', 'kept'].includes(line))).toEqual(['closed', 'kept']);
+    expect(stateOf(base)).toBe(before);
+  });
+
+  test('a change of the app mounts the home of the new app, and unmounts the former one', async () => {
+    const from = assignment(['/bin/sh', '-c', 'cd; rm readme; exec xterm']);
+    from.app.home = { provider: 'local', ref: homeOf('erin'), container_path: '/home', base };
+    await sessions.launch(from);
+    await sessions.reached(from, 'app presented');
+    expect(mountsOf(host.stateDir)).toBe(1);
+    const to = assignment(['/bin/sh', '-c', 'cd; cp readme copy; exec xterm']);
+    to.app.home = { provider: 'local', ref: homeOf('frank'), container_path: '/home', base };
+    const { session_id } = from;
+    const { app_id, app } = to;
+    await host.control.command({ type: 'session_swap_app', session_id, app_id, app });
+    const swapped = await host.control.wait(
+      'session_state',
+      (report) => report.session_id === session_id && report.swap !== undefined,
+    );
+    expect(swapped.swap).toMatchObject({ result: 'complete' });
+    await expect.poll(() => mountsOf(host.stateDir), { timeout: 20_000 }).toBe(1);
+    await sessions.stop(from);
+    expect(readFileSync(join(homeOf('frank'), 'copy'), 'utf8')).toBe('read me\n');
+    // The whiteout of the file that the first app deleted.
+    expect(statSync(join(homeOf('erin'), 'readme')).isCharacterDevice()).toBe(true);
+  });
+
+  test('a person lists, fetches and deletes the files of the base too, and the base stays', async () => {
+    const before = stateOf(base);
+    const [home, mounts] = [join(host.stateDir, 'own'), join(host.stateDir, 'mounts')];
+    for (const directory of [home, mounts]) mkdirSync(directory);
+    const opened = await open(base);
+    const overlay = await mountOverlay(opened, home, mounts, 1);
+    if ('why' in overlay) throw new Error(overlay.why);
+    const files = new HomeFiles(overlay.path, () => '0123456789abcdef');
+    const names = () => files.list('').entries.map(({ name }) => name);
+    try {
+      expect(names()).toEqual(expect.arrayContaining(['readme', 'levels']));
+      const { fd, size } = files.open('readme');
+      closeSync(fd);
+      expect(size).toBe(8);
+      files.rename('readme', 'renamed');
+      files.delete('old/file');
+      expect(names()).toEqual(expect.arrayContaining(['renamed', 'levels']));
+      expect(names()).not.toContain('readme');
+      expect(files.list('old').entries).toEqual([]);
+    } finally {
+      files.close();
+      await opened.close();
+      await overlay.unmount();
+    }
     expect(stateOf(base)).toBe(before);
   });
 

@@ -34,8 +34,11 @@ export class HomeBaseError extends HomeError {}
 export const BASE_MARK = '.footlight-base';
 /** File in a home that began as a copy of its base; it contains the base's path. */
 const CLONE_MARK = '.footlight-clone';
-/** Time limit of a copy, which shares the blocks of all files. Chosen, not measured. */
-const CLONE_MS = 60 * SECOND_MS;
+/**
+ * Time limit of each of the two programs of a copy, which shares the blocks of all files. Together they must end before
+ * the control plane ends a start without a report (90 s).
+ */
+const CLONE_MS = 40 * SECOND_MS;
 /** cp writes a line about each file that it cannot copy. The first lines say enough. */
 const CLONE_OUTPUT_BYTES = 64 * 1024;
 const PERMISSIONS = 0o7777n;
