@@ -13,7 +13,7 @@ import {
   systemClock,
   writeWhole,
 } from '@footlight/platform';
-import { CONTROL_SERVICE } from './install/unit.ts';
+import { serviceRunWords } from './install/service-run.ts';
 import { UpgradeRefused, type UpgradeTools, upgrade } from './install/upgrade.ts';
 import { type Config, loadConfig } from './platform/config/config.ts';
 
@@ -75,17 +75,7 @@ const run: UpgradeTools['run'] = async (program, args, env = {}) => {
 const runAsService: UpgradeTools['runAsService'] = (program, args) => {
   const own = program === 'backup' || program === 'restore';
   const command = own ? [process.execPath, BACKUP_PROGRAM, program, ...args] : [program, ...args];
-  return run('systemd-run', [
-    '--quiet',
-    '--wait',
-    '--pipe',
-    '--property=DynamicUser=yes',
-    `--property=User=${path.parse(CONTROL_SERVICE).name}`,
-    '--property=StateDirectory=service-control',
-    '--property=UMask=0077',
-    `--property=EnvironmentFile=${ENVIRONMENT}`,
-    ...command,
-  ]);
+  return run('systemd-run', serviceRunWords([`EnvironmentFile=${ENVIRONMENT}`], command));
 };
 
 async function waitForHealth(config: Config, limitMs: number): Promise<string | null> {

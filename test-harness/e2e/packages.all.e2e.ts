@@ -176,6 +176,31 @@ describe.runIf(LONG && process.getuid?.() === 0)(
       expect(await longestGapMs()).toBeLessThan(FROZEN_MS);
     }, 180_000);
 
+    test('a backup is restored by the command of the package, whose service then owns the files', async () => {
+      await run('footlight backup /root/saved.backup');
+      await call('POST', '/v1/apps', { name: 'Newer than the backup', runtime_spec: { args: ['true'] } });
+      const early = await machine.run('footlight restore /root/saved.backup');
+      expect([early.code, early.output]).toEqual([
+        1,
+        expect.stringContaining('systemctl stop footlight-control'),
+      ]);
+      await run('systemctl stop footlight-control');
+      const output = await run('footlight restore /root/saved.backup');
+      expect(output).toContain('Restored /var/lib/service-control/control.db');
+      expect(output).toContain('sudo systemctl start footlight-control');
+      const owners = await run(
+        'stat -c %u /var/lib/private/service-control/control.db* /var/lib/private/service-control',
+      );
+      expect(new Set(owners.trim().split('\n')).size).toBe(1);
+      expect(owners).not.toMatch(/^0$/m);
+      await run('systemctl start footlight-control');
+      await eventually('the control plane runs', PATIENCE_MS, async () =>
+        (await call('GET', '/health').catch(() => null))?.status === 'ok' ? true : null,
+      );
+      const { items } = await call('GET', '/v1/apps');
+      expect(items.map(({ name }: { name: string }) => name)).not.toContain('Newer than the backup');
+    }, 120_000);
+
     test('a purge leaves only data, and says where', async () => {
       const output = await run('dpkg --purge footlight-agent footlight-control');
       expect(output).toContain('/var/lib/service-control');

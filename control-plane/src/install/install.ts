@@ -11,7 +11,7 @@ import {
 import { BUILT_PROGRAM } from '../install-location.ts';
 import { type Config, ConfigError, loadConfig } from '../platform/config/config.ts';
 import { VARIABLES } from '../platform/config/variables.ts';
-import { CONTROL_SERVICE, controlUnit } from './unit.ts';
+import { CONTROL_SERVICE, controlUnit, DATA_DIR } from './unit.ts';
 
 export interface InstallPlaces {
   environmentFile: string;
@@ -31,8 +31,6 @@ const INSTALL_PLACES: InstallPlaces = {
   // A package has its programs below /usr/lib, and a checkout does not.
   command: BUILT_PROGRAM.startsWith('/usr/lib/') ? 'footlight install' : 'scripts/control-plane install',
 };
-/** StateDirectory= of the unit. */
-const DATA_DIR = '/var/lib/service-control';
 
 /**
  * Installs this control plane as a service: writes its environment and unit, and starts it. It can be repeated: values

@@ -14,6 +14,8 @@ export interface ControlUnit {
 
 const NAME = 'footlight-control';
 export const CONTROL_SERVICE = `${NAME}.service`;
+/** StateDirectory= of the unit. */
+export const DATA_DIR = '/var/lib/service-control';
 
 /**
  * Text of the control plane's systemd unit. The service runs as a dynamic user with access only to its data and the

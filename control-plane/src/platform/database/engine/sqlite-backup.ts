@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import {
   closeSync,
   existsSync,
+  fstatSync,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -102,19 +103,20 @@ function requireSpace(source: string, folder: string): void {
 
 /**
  * Replaces a closed database with a backup. The former file is kept.
+ * @param opened descriptor of the backup, if this process may not open it by its path
  * @returns path of the former file, or null when there was none
  * @throws BackupRefused when the backup is unusable or the database is open; nothing was changed
  */
-export function restoreSqlite(source: string, target: string): string | null {
-  if (!statSync(source, { throwIfNoEntry: false })?.isFile())
-    throw new BackupRefused(`There is no backup at ${source}.`);
+export function restoreSqlite(source: string, target: string, opened: number | null = null): string | null {
+  const found = opened === null ? statSync(source, { throwIfNoEntry: false }) : fstatSync(opened);
+  if (!found?.isFile()) throw new BackupRefused(`There is no backup at ${source}.`);
   const folder = path.dirname(target);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const backup = openSync(source, 'r');
+  const backup = opened ?? openSync(source, 'r');
   try {
     return withRightsOfOwner(folder, () => replaceBy(backup, source, target));
   } finally {
-    closeSync(backup);
+    if (opened === null) closeSync(backup);
   }
 }
 

@@ -34,7 +34,9 @@ const CACHE_KIB = 4_096;
 /** The database file is unusable, which stops the boot. The message names the command that repairs it. */
 export class DamagedDatabase extends Error {
   constructor(file: string, why: string) {
-    super(`${file} is damaged (${why}). Bring a backup back with: ./scripts/restore <backup file>`);
+    super(
+      `${file} is damaged (${why}). Bring a backup back with: ./scripts/restore <backup file>, or with the Debian package: sudo footlight restore <backup file>`,
+    );
     this.name = 'DamagedDatabase';
   }
 }
