@@ -178,11 +178,20 @@ async function main() {
 }
 
 /** @param {import('./places.mjs').Places} places @returns {import('./ports.mjs').WantedPort[]} */
-function portsOf({ httpPort, httpsPort, health }) {
+function portsOf({ httpPort, httpsPort, health, fallbackPort }) {
   return [
     { port: httpPort, what: 'agents and health checks, HTTP', variable: 'CONTROL_PORT' },
     { port: httpsPort, what: 'browsers, HTTPS', variable: 'SERVICE_TLS_PORT' },
     { ...health, what: 'the agent’s own health', variable: 'SERVICE_AGENT_HEALTH_ADDR' },
+    ...(fallbackPort === null
+      ? []
+      : [
+          {
+            port: fallbackPort,
+            what: 'picture, sound and input of browsers without UDP',
+            variable: 'SERVICE_MEDIA_FALLBACK_PORT',
+          },
+        ]),
   ];
 }
 

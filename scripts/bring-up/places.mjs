@@ -17,6 +17,7 @@ import path from 'node:path';
  * @property {number} httpPort
  * @property {number} httpsPort
  * @property {{host: string, port: number}} health   the agent's own health address
+ * @property {number | null} fallbackPort   the agent's fallback port of media; null: it has none
  */
 
 /**
@@ -53,6 +54,8 @@ export function placesFor(env, severalReplicas = false) {
     httpPort: portFrom(env, 'CONTROL_PORT', 8080),
     httpsPort: portFrom(env, 'SERVICE_TLS_PORT', 8443),
     health: { host, port },
+    fallbackPort:
+      env.SERVICE_MEDIA_FALLBACK_PORT === '0' ? null : portFrom(env, 'SERVICE_MEDIA_FALLBACK_PORT', 8444),
   };
 }
 

@@ -57,6 +57,7 @@ describe.each([
         environmentFile: '/etc/footlight/agent.env',
         stateDir: '/var/lib/service-agent',
         homePaths: [],
+        lowPort: false,
       }),
   },
   {

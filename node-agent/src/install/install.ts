@@ -57,6 +57,7 @@ export async function install(
     environmentFile: places.environmentFile,
     stateDir: config.stateDir,
     homePaths: pathsBelowHomes(config),
+    lowPort: config.mediaFallbackPort !== null && config.mediaFallbackPort < 1024,
   });
   // Mode 0600, because the file may contain secrets, for example an unused token.
   await writeWhole(places.environmentFile, text, 0o600);

@@ -10,6 +10,8 @@ export interface AgentUnit {
   stateDir: string;
   /** Directories below people's homes that the agent or its apps need. */
   homePaths: readonly string[];
+  /** Whether the fallback port of media is below 1024. */
+  lowPort: boolean;
 }
 
 const NAME = 'footlight-agent';
@@ -20,7 +22,7 @@ export const AGENT_SERVICE = `${NAME}.service`;
  * child processes of the agent. They do not apply to containers, whose parent is the container engine. Source:
  * systemd.resource-control(5), as of systemd 252.
  */
-export function agentUnit({ stateDir, homePaths, ...paths }: AgentUnit): string {
+export function agentUnit({ stateDir, homePaths, lowPort, ...paths }: AgentUnit): string {
   return serviceUnit({
     ...paths,
     name: NAME,
@@ -57,8 +59,9 @@ User=root
 # user's processes. SYS_PTRACE: to find the session of a process (/proc/…/environ, ns). SYS_ADMIN: mounts, process
 # namespaces, networks and control groups of sessions. SYS_CHROOT: to enter the mounts of a session (setns). NET_ADMIN:
 # to set up these networks, and to read the firewall rules for the readiness check. SETPCAP: to remove every capability
-# from apps permanently. SYS_TTY_CONFIG: to use the terminal of a display of the host. Nothing else.
-CapabilityBoundingSet=CAP_SETUID CAP_SETGID CAP_SETPCAP CAP_CHOWN CAP_FOWNER CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_KILL CAP_SYS_PTRACE CAP_SYS_ADMIN CAP_SYS_CHROOT CAP_NET_ADMIN CAP_SYS_TTY_CONFIG
+# from apps permanently. SYS_TTY_CONFIG: to use the terminal of a display of the host. NET_BIND_SERVICE: to open a
+# fallback port of media below 1024, if one is configured. Nothing else.
+CapabilityBoundingSet=CAP_SETUID CAP_SETGID CAP_SETPCAP CAP_CHOWN CAP_FOWNER CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_KILL CAP_SYS_PTRACE CAP_SYS_ADMIN CAP_SYS_CHROOT CAP_NET_ADMIN CAP_SYS_TTY_CONFIG${lowPort ? ' CAP_NET_BIND_SERVICE' : ''}
 # Each session has its own process tree, mounts, shared memory and network. pasta, which serves the network, also uses
 # ipc and uts to isolate itself. Apps with their own sandbox (Chromium, Flatpak, Steam) need user namespaces too: run
 # them as containers, or with RestrictNamespaces=no in a drop-in and systempaths_unconfined in the app.

@@ -43,7 +43,9 @@ test('without a path after the head start, the candidates are sent, and later on
   expect(sent).toEqual([]);
   clock.advance(500);
   expect(sent).toEqual(['video UDP', 'video TCP']);
-  offer.gathered(HOST, 'video');
+  offer.gathered(HOST.replace('10.0.0.5', '10.0.0.6'), 'video');
+  expect(sent).toHaveLength(4);
+  offer.gathered(HOST.replace('typ host', 'typ srflx raddr 0.0.0.0 rport 0'), 'video');
   expect(sent).toHaveLength(4);
 });
 

@@ -37,6 +37,8 @@ export class FallbackOffer {
   readonly #options: FallbackOfferOptions;
   #credentials: ReturnType<typeof iceCredentials> = null;
   #isOpen = false;
+  /** Transports and addresses of the candidates. */
+  readonly #offered = new Set<string>();
   /** Candidates that wait for the head start; null: they are sent at once. */
   #waiting: { candidate: string; mid: string }[] | null = [];
   #timer: Timer | null = null;
@@ -55,12 +57,19 @@ export class FallbackOffer {
   /** Called with each candidate that the host offers. */
   gathered(line: string, mid: string): void {
     const { access, pcId, send } = this.#options;
+    if (this.#isOver || this.#credentials === null) return;
     const port = hostPort(line);
-    if (this.#isOver || port === null || this.#credentials === null) return;
     // All host candidates have the same port, because the WebRTC library uses one socket.
-    if (!this.#isOpen) access.open(pcId, { ...this.#credentials, port });
-    this.#isOpen = true;
+    if (!this.#isOpen && port !== null) {
+      this.#isOpen = true;
+      access.open(pcId, { ...this.#credentials, port });
+    }
     for (const candidate of fallbackCandidates(line, access.port)) {
+      // A router's public address may be an address of the host too.
+      const [, , transport, , address] = candidate.split(' ');
+      const key = `${transport} ${address}`;
+      if (this.#offered.has(key)) continue;
+      this.#offered.add(key);
       if (this.#waiting === null) send(candidate, mid);
       else this.#waiting.push({ candidate, mid });
     }

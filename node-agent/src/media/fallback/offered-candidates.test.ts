@@ -15,10 +15,18 @@ test('a host candidate gets one by UDP and one by TCP, each less preferred than 
   expect(new Set(priorities).size).toBe(3);
 });
 
-test('a candidate of a relay or a router gets none', () => {
+test('the public address of a router gets both too, and a relay none', () => {
+  const router = host.replace('typ host', 'typ srflx raddr 0.0.0.0 rport 0');
+  expect(fallbackCandidates(router, 8444).map((line) => line.replace(/ \d+ 10/, ' N 10'))).toEqual([
+    'candidate:1fu 1 UDP N 10.0.0.5 8444 typ srflx raddr 0.0.0.0 rport 0',
+    'candidate:1ft 1 TCP N 10.0.0.5 8444 typ srflx raddr 0.0.0.0 rport 0 tcptype passive',
+  ]);
   expect(fallbackCandidates(host.replace('typ host', 'typ relay raddr 1.2.3.4 rport 5'), 8444)).toEqual([]);
-  expect(hostPort(host.replace('typ host', 'typ srflx raddr 1.2.3.4 rport 5'))).toBeNull();
+});
+
+test('the port of the connection is that of its host candidates', () => {
   expect(hostPort(host)).toBe(46_154);
+  expect(hostPort(host.replace('typ host', 'typ srflx raddr 0.0.0.0 rport 0'))).toBeNull();
 });
 
 test('fragment and password are those of the session description', () => {

@@ -4,25 +4,26 @@ import { type ParsedCandidate, parseCandidate } from '../webrtc/candidates.ts';
 
 /**
  * Type preferences (RFC 8445, 5.1.2.1). Below that of ordinary host candidates (126), so that browsers prefer the direct
- * path; TCP is below UDP, because a lost packet delays the later ones (RFC 6544, 4.2).
+ * path, and below that of a router's public address (100 in libjuice). TCP is below UDP, because a lost packet delays
+ * the later ones (RFC 6544, 4.2).
  */
-const UDP_PREFERENCE = 100;
+const UDP_PREFERENCE = 95;
 const TCP_PREFERENCE = 90;
 const TYPE_SHIFT = 2 ** 24;
 
 /**
- * The candidates with the fallback port that belong to a host candidate: by UDP, and by TCP on which the browser
- * connects (RFC 6544).
- * @returns []: the line is no UDP host candidate
+ * The candidates with the fallback port that belong to a candidate of the host: by UDP, and by TCP on which the browser
+ * connects (RFC 6544). Also for the public address of a router, because the router may forward the port.
+ * @returns []: the line is no UDP candidate, or that of a relay
  */
 export function fallbackCandidates(line: string, fallbackPort: number): string[] {
-  const host = hostCandidate(line);
-  if (host === null) return [];
-  const { foundation, component, priority, address } = host;
+  const own = udpCandidate(line);
+  if (own === null || own.rest.startsWith('typ relay')) return [];
+  const { foundation, component, priority, address, rest } = own;
   const priorityOf = (preference: number) => preference * TYPE_SHIFT + (priority % TYPE_SHIFT);
   // Foundations are limited to 32 characters; another transport or port needs another foundation.
   const foundationOf = (transport: string) => `${foundation.slice(0, 28)}${transport}`;
-  const at = `${address} ${fallbackPort} typ host`;
+  const at = `${address} ${fallbackPort} ${rest}`;
   return [
     `candidate:${foundationOf('fu')} ${component} UDP ${priorityOf(UDP_PREFERENCE)} ${at}`,
     `candidate:${foundationOf('ft')} ${component} TCP ${priorityOf(TCP_PREFERENCE)} ${at} tcptype passive`,
@@ -31,13 +32,13 @@ export function fallbackCandidates(line: string, fallbackPort: number): string[]
 
 /** The UDP port of a host candidate; null: the line is no UDP host candidate. */
 export function hostPort(line: string): number | null {
-  return hostCandidate(line)?.port ?? null;
+  const own = udpCandidate(line);
+  return own?.rest.startsWith('typ host') ? own.port : null;
 }
 
-function hostCandidate(line: string): ParsedCandidate | null {
+function udpCandidate(line: string): ParsedCandidate | null {
   const parsed = parseCandidate(line);
-  if (parsed === null || parsed.transport.toLowerCase() !== 'udp') return null;
-  return parsed.rest.startsWith('typ host') ? parsed : null;
+  return parsed?.transport.toLowerCase() === 'udp' ? parsed : null;
 }
 
 /**
