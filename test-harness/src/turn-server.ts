@@ -79,7 +79,7 @@ export async function startTurnServer(options: TurnServerOptions): Promise<TurnS
     await eventually(`turnserver listens on ${port}`, START_LIMIT_MS, () => {
       if (child.exitCode !== null || child.pid === undefined) throw new Error(output);
       // The server opens its UDP socket last.
-      return output.includes(`UDP listener opened on: ${address}:${port}`);
+      return output.includes(`UDP listener opened on: ${address}:${port}`) || null;
     });
   } catch (error) {
     await stop();

@@ -59,6 +59,6 @@ describe('coturn with use-auth-secret', () => {
   ])('refuses credentials that are %s', async (_name, made) => {
     const { username, credential } = made();
     expect(await relays(username, credential)).toBe(false);
-    expect(server.log()).toContain(`Cannot find credentials of user <${username}>`);
+    await expect.poll(() => server.log()).toContain(`Cannot find credentials of user <${username}>`);
   });
 });
