@@ -221,7 +221,8 @@ function inputDevices(facts: ReadinessFacts): Readiness {
 
 function consoleDisplay({ console: { wanted, lacks } }: ReadinessFacts): Readiness {
   const id = 'console_display';
-  if (wanted === null) return skip(id, 'No app is set to appear on a display that is plugged into this host.');
+  if (wanted === null)
+    return skip(id, 'No app is set to appear on a display that is plugged into this host.');
   if (wanted !== 'weston') {
     return fail(
       id,
