@@ -36,9 +36,9 @@ export const CHECK_SENTENCES = [
   msg('This host has no address besides loopback, so no viewer can receive its picture.'),
   msg('Connect a network interface, or set SERVICE_MEDIA_ADDRESSES to an address of this host.'),
   msg('Whether the firewall lets viewers in cannot be told: {why}.'),
-  msg("Look through the firewall's rules as root: they must let in UDP ports {ports}."),
+  msg("Look through the firewall's rules as root: they must let in {ports}."),
   msg('No firewall rule of this host keeps viewers out.'),
-  msg('The firewall keeps out what viewers send to UDP ports {ports} ({where}).'),
+  msg('The firewall keeps out what viewers send to {ports} ({where}).'),
   msg('No container engine listens on this host; apps run as processes.'),
   msg(
     'Or set SERVICE_PROCESS_RUNTIME=1 on a machine whose administrators you trust: apps run as processes then.',
