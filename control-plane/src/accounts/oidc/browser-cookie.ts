@@ -1,9 +1,12 @@
-/** The cookie that binds a sign-in with the provider to the browser that started it. Pure. */
+/** The cookie that binds sign-ins with the provider to the browser that started them. Pure. */
 import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import { readTokenCookies } from '../tokens/tokens.ts';
 
 /** A person has this time to sign in at the provider, perhaps with a second factor. */
 export const LOGIN_LIFETIME_MS = 10 * MINUTE_MS;
+
+/** Largest number of sign-ins that a browser has open at the same time, each in a tab. A further one ends the oldest. */
+export const MAX_OPEN_LOGINS = 4;
 
 /**
  * With the prefix __Host-, browsers accept the cookie only from this host, so a page of a sibling domain cannot plant
@@ -11,14 +14,22 @@ export const LOGIN_LIFETIME_MS = 10 * MINUTE_MS;
  */
 const nameOf = (secure: boolean): string => (secure ? '__Host-service_oidc' : 'service_oidc');
 
-/** Set-Cookie of a started sign-in. The page itself sends the request that needs it, so SameSite can be Strict. */
-export function browserCookie(browserSecret: string, secure: boolean): string {
+/**
+ * Set-Cookie of a started sign-in. The page itself sends the request that needs it, so SameSite can be Strict.
+ * @param openSecrets secrets of the browser's open sign-ins, newest first
+ */
+export function browserCookie(
+  browserSecret: string,
+  openSecrets: readonly string[],
+  secure: boolean,
+): string {
+  const value = [browserSecret, ...openSecrets].slice(0, MAX_OPEN_LOGINS).join('.');
   const maxAgeSecs = LOGIN_LIFETIME_MS / SECOND_MS;
   const attributes = `Path=/; HttpOnly; SameSite=Strict; Max-Age=${maxAgeSecs}${secure ? '; Secure' : ''}`;
-  return `${nameOf(secure)}=${browserSecret}; ${attributes}`;
+  return `${nameOf(secure)}=${value}; ${attributes}`;
 }
 
-/** Values of the cookie in a Cookie header. */
-export function readBrowserCookies(cookieHeader: string | undefined, secure: boolean): string[] {
+/** Secrets of the browser's open sign-ins in a Cookie header, newest first. */
+export function readBrowserSecrets(cookieHeader: string | undefined, secure: boolean): string[] {
   return readTokenCookies(cookieHeader, nameOf(secure));
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeSqlite, type TestDatabases } from '../../testing/index.ts';
 import { type AccountsWorld, ADMIN, openAccountsWorld } from '../testing/world.ts';
-import { LOGIN_LIFETIME_MS } from './browser-cookie.ts';
+import { LOGIN_LIFETIME_MS, MAX_OPEN_LOGINS } from './browser-cookie.ts';
 import { attempt, claimsOf, finish, signOn, start } from './testing/browser.ts';
 import { BASE_URL } from './testing/client.ts';
 import { type RealProvider, startRealProvider } from './testing/real-provider.ts';
@@ -120,6 +120,21 @@ describeSqlite('attacks on sign-in with a provider', ({ fresh }) => {
       const own = await attempt(world, provider, 'henry', claimsOf('henry'));
       const cookie = `service_oidc=${'A'.repeat(43)}; ${own.cookie}`;
       expect((await finish(world, { ...own, cookie })).status).toBe(200);
+    }));
+
+  test('sign-ins in several tabs of a browser all succeed, up to a limit', () =>
+    withWorld(OPEN, async (world) => {
+      const answers: string[] = [];
+      let cookie = '';
+      for (let tab = 0; tab <= MAX_OPEN_LOGINS; tab += 1) {
+        const person = `ivy${tab}`;
+        const opened = await attempt(world, provider, person, claimsOf(person), cookie);
+        cookie = opened.cookie;
+        answers.push(opened.answer);
+      }
+      const [oldest = '', ...others] = answers;
+      for (const answer of others) expect((await finish(world, { cookie, answer })).status).toBe(200);
+      expect(await finish(world, { cookie, answer: oldest })).toEqual(refusal('sign_in_expired'));
     }));
 
   test('a start expires', () =>

@@ -2,7 +2,7 @@ import type { TokenBuckets } from '../../platform/buckets/token-buckets.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Server } from '../../platform/http/server.ts';
 import { isSecure, type SignInHeaders } from '../sign-in/sign-in-headers.ts';
-import { browserCookie, readBrowserCookies } from './browser-cookie.ts';
+import { browserCookie, readBrowserSecrets } from './browser-cookie.ts';
 import type { Oidc } from './service.ts';
 
 /** Registers the routes of sign-in with a provider. @param oidc null: no provider is configured */
@@ -17,7 +17,9 @@ export function registerOidcRoutes(
     'auth.oidcStart',
     async (request) => {
       const { url, browserSecret } = await configured(oidc).start();
-      const headers = { 'set-cookie': browserCookie(browserSecret, isSecure(request)) };
+      const secure = isSecure(request);
+      const open = readBrowserSecrets(request.headers.cookie, secure);
+      const headers = { 'set-cookie': browserCookie(browserSecret, open, secure) };
       return { status: 200, body: { url }, headers };
     },
     limited,
@@ -27,7 +29,7 @@ export function registerOidcRoutes(
     'auth.oidcFinish',
     async (request) => {
       const { cookie, 'user-agent': userAgent } = request.headers;
-      const browserSecrets = readBrowserCookies(cookie, isSecure(request));
+      const browserSecrets = readBrowserSecrets(cookie, isSecure(request));
       const signedIn = await configured(oidc).finish(request.body, { browserSecrets, userAgent });
       return { status: 200, body: signedIn.response, headers: parts.signInHeaders(signedIn, request) };
     },

@@ -33,13 +33,13 @@ const MAX_ATTEMPTS = 3;
  */
 export interface Oidc {
   /**
-   * @returns url: address at the provider; browserSecret: value of the browser's cookie
+   * @returns url: address at the provider; browserSecret: secret for the browser's cookie
    * @throws ApiError conflict, provider_unavailable; in this order
    */
   start(): Promise<{ url: string; browserSecret: string }>;
   /**
    * Signs the person in. The first sign-in links or creates an account.
-   * @param browserSecrets values of the browser's cookie
+   * @param browserSecrets secrets in the browser's cookie
    * @throws ApiError sign_in_expired, provider_unavailable, sign_in_not_confirmed, then the refusals of decideSignIn,
    *   conflict
    */

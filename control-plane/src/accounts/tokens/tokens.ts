@@ -55,7 +55,7 @@ export const readPageCookies = (cookieHeader: string | undefined): string[] =>
   readTokenCookies(cookieHeader, PAGE_COOKIE);
 
 /**
- * Values of a cookie in a Cookie header that have the form of a token. Browsers send a cookie to all ports of a host,
+ * Tokens in the values of a cookie in a Cookie header; one value may have several tokens with dots between them. Browsers send a cookie to all ports of a host,
  * and one service can set a cookie for all sub-domains. A cookie of the same name from another service on the host must
  * not lock people out. Source: RFC 6265, section 8.5 and 8.6.
  */
@@ -64,9 +64,12 @@ export function readTokenCookies(cookieHeader: string | undefined, name: string)
   for (const pair of cookieHeader?.split(';') ?? []) {
     const split = pair.indexOf('=');
     if (split < 0 || pair.slice(0, split).trim() !== name) continue;
-    const value = pair.slice(split + 1).trim();
-    if (TOKEN_VALUE.test(value)) values.add(value);
-    if (values.size === MAX_COOKIE_VALUES) break;
+    for (const value of pair
+      .slice(split + 1)
+      .trim()
+      .split('.', MAX_COOKIE_VALUES))
+      if (TOKEN_VALUE.test(value)) values.add(value);
+    if (values.size >= MAX_COOKIE_VALUES) break;
   }
-  return [...values];
+  return [...values].slice(0, MAX_COOKIE_VALUES);
 }

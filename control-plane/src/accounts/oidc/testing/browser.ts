@@ -21,16 +21,21 @@ export async function start(world: AccountsWorld, headers: Record<string, string
   };
 }
 
-/** Starts a sign-in, and signs in at the provider. @param claims missing: those of an earlier attempt */
+/**
+ * Starts a sign-in, and signs in at the provider.
+ * @param claims missing: those of an earlier attempt
+ * @param openCookie cookie of the browser's open sign-ins
+ */
 export async function attempt(
   world: AccountsWorld,
   provider: RealProvider,
   subject: string,
   claims?: PersonClaims,
+  openCookie = '',
 ): Promise<Attempt> {
   if (claims !== undefined) provider.people.set(subject, claims);
   provider.signInAs(subject);
-  const { url, cookie } = await start(world);
+  const { url, cookie } = await start(world, { cookie: openCookie });
   return { cookie, answer: await provider.follow(url) };
 }
 
