@@ -11,6 +11,13 @@ export const CHECK_EVERY_MS = 12 * HOUR_MS;
  */
 const RETRY_MS = 15 * MINUTE_MS;
 
+/**
+ * Largest number of failed orders within FAILURES_WITHIN_MS, restarts included: one less than Let's Encrypt allows.
+ * Source: Let's Encrypt, "Rate Limits", authorization failures per identifier per account.
+ */
+export const MAX_FAILURES = 4;
+const FAILURES_WITHIN_MS = HOUR_MS;
+
 /** Why a new certificate is needed. `self_signed`: the authority has not issued one yet. */
 export type OrderReason = 'self_signed' | 'names' | 'ends';
 
@@ -34,4 +41,15 @@ export function orderReason(
 /** Wait after the given number of failed orders in a row, without the random part. */
 export function retryMs(failures: number): number {
   return Math.min(RETRY_MS * 2 ** (failures - 1), CHECK_EVERY_MS);
+}
+
+/**
+ * Wait until another order may fail without meeting the limit of the authority.
+ * @param failedAtMs times of failed orders, epoch milliseconds; a time in the future comes from a changed clock
+ * @returns milliseconds, at most an hour
+ */
+export function limitWaitMs(failedAtMs: readonly number[], nowMs: number): number {
+  const recent = failedAtMs.filter((atMs) => atMs <= nowMs && nowMs - atMs < FAILURES_WITHIN_MS);
+  const oldest = recent.sort((a, b) => b - a)[MAX_FAILURES - 1];
+  return oldest === undefined ? 0 : oldest + FAILURES_WITHIN_MS - nowMs;
 }

@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type AcmeAuthority, startAcmeAuthority } from '../testing/acme-authority.ts';
 import { createTestApp, type TestApp } from '../testing/index.ts';
 import { makeOperatorPair } from '../testing/operator-pair.ts';
-import { retryMs } from './acme-rules.ts';
+import { limitWaitMs, MAX_FAILURES, retryMs } from './acme-rules.ts';
 
 const HOST = 'footlight.example.test';
 const OTHER = 'play.example.test';
@@ -163,6 +163,29 @@ describe('a certificate over ACME', () => {
     await expect.poll(() => eventsOf('acme.failed'), patiently).toHaveLength(2);
   });
 
+  test('is not ordered by a restart after several failures, but after a change of the names', async () => {
+    await authority.stop();
+    const people = {} as TestApp['people'];
+    for (let restart = 0; restart < MAX_FAILURES; restart += 1) {
+      await start(HOST);
+      await expect.poll(() => eventsOf('acme.failed'), patiently).toHaveLength(1);
+      Object.assign(people, app.people);
+      await app.close();
+    }
+    await start(HOST);
+    Object.assign(app.people, people);
+    await expect.poll(() => eventsOf('acme.waiting'), patiently).toHaveLength(1);
+    expect(eventsOf('acme.waiting')[0]).toMatchObject({ reason: expect.stringContaining('does not answer') });
+    const { certificate } = await ask('GET', '/v1/admin/access-check');
+    expect(certificate.advice).toContain('does not answer');
+    expect(eventsOf('acme.ordering')).toEqual([]);
+    await app.clock.advance(2 * HOUR_MS);
+    await expect.poll(() => eventsOf('acme.failed'), patiently).toHaveLength(1);
+    await app.close();
+    await start(OTHER);
+    await expect.poll(() => eventsOf('acme.failed'), patiently).toHaveLength(1);
+  });
+
   test('whose authority does not answer', async () => {
     await authority.stop();
     await start(HOST);
@@ -195,4 +218,20 @@ describe('the next attempt', () => {
     [7, 12 * HOUR_MS],
     [50, 12 * HOUR_MS],
   ])('waits after %i failures', (failures, ms) => expect(retryMs(failures)).toBe(ms));
+});
+
+describe('the limit of failures', () => {
+  const now = 10 * HOUR_MS;
+  const ago = (...minutes: number[]) => minutes.map((each) => now - each * MINUTE_MS);
+
+  test.each<[string, number[], number]>([
+    ['no failure', [], 0],
+    ['three in an hour', ago(3, 2, 1), 0],
+    ['four in an hour', ago(50, 3, 2, 1), 10],
+    ['four, the oldest an hour ago', ago(60, 3, 2, 1), 0],
+    ['four at once', ago(0, 0, 0, 0), 60],
+    ['a clock that was set back', ago(-1, -2, -3, -4), 0],
+  ])('%s: waits', (_what, failedAtMs, minutes) =>
+    expect(limitWaitMs(failedAtMs, now)).toBe(minutes * MINUTE_MS),
+  );
 });

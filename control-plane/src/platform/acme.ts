@@ -11,7 +11,8 @@ import {
   type Timer,
   writeWhole,
 } from '@footlight/platform';
-import { CHECK_EVERY_MS, orderReason, retryMs } from './acme-rules.ts';
+import { AcmeFailures } from './acme-failures.ts';
+import { CHECK_EVERY_MS, limitWaitMs, orderReason, retryMs } from './acme-rules.ts';
 import type { Config } from './config/config.ts';
 import type { PairPaths } from './tls.ts';
 import type { ReloadedCertificate } from './tls-reload.ts';
@@ -27,7 +28,8 @@ const MAX_ANSWER_BYTES = 1024 * 1024;
  * Orders the certificate from a certificate authority over ACME (RFC 8555) and renews it. The authority checks that the
  * names belong to this instance by requests to port 80 (challenge http-01).
  *
- * The pair in `paths` is replaced when an order succeeds, and `pair` then reads it. The account's key is beside it.
+ * The pair in `paths` is replaced when an order succeeds, and `pair` then reads it. The account's key and the last
+ * failures are beside it.
  */
 export class AcmeOrders {
   readonly #acme: NonNullable<NonNullable<Config['tls']>['acme']>;
@@ -36,8 +38,9 @@ export class AcmeOrders {
   readonly #deps: { clock: Clock; random: Random; logger: Logger };
   /** Answers of the running order by token. */
   readonly #answers = new Map<string, string>();
-  #failures = 0;
-  #problem: string | null = null;
+  readonly #failures: AcmeFailures;
+  /** Number of failed orders of this process in a row. */
+  #inRow = 0;
   #timer: Timer | null = null;
   #closed = false;
 
@@ -51,11 +54,13 @@ export class AcmeOrders {
     this.#paths = paths;
     this.#pair = pair;
     this.#deps = deps;
+    const file = join(dirname(paths.keyFile), 'failures.json');
+    this.#failures = new AcmeFailures(file, acme.directory, acme.hosts);
   }
 
   /** Why the last order failed; null: it succeeded, or there was none. */
   get problem(): string | null {
-    return this.#problem;
+    return this.#failures.problem;
   }
 
   /** Answer to a request of the authority; null: there is no running order with this token. */
@@ -63,9 +68,12 @@ export class AcmeOrders {
     return this.#answers.get(token) ?? null;
   }
 
-  /** Orders a certificate if one is needed, and then checks regularly. Call it after the service listens. */
+  /**
+   * Orders a certificate if one is needed, and then checks regularly. If the last orders of former processes failed, it
+   * waits. Call it after the service listens.
+   */
   start(): void {
-    void this.#check();
+    void this.#begin();
   }
 
   /** A running order continues until its requests end, but changes nothing. */
@@ -74,8 +82,25 @@ export class AcmeOrders {
     this.#timer?.cancel();
   }
 
+  async #begin(): Promise<void> {
+    const { clock, logger } = this.#deps;
+    const { hosts } = this.#acme;
+    await this.#failures.load();
+    const nowMs = clock.nowMs();
+    const waitMs = limitWaitMs(this.#failures.failedAtMs, nowMs);
+    if (waitMs === 0 || orderReason(this.#pair.current, hosts, nowMs) === null) {
+      await this.#check();
+      return;
+    }
+    logger.warn(
+      { hosts, reason: this.#failures.problem, wait_secs: Math.ceil(waitMs / SECOND_MS) },
+      'acme.waiting',
+    );
+    this.#schedule(waitMs);
+  }
+
   async #check(): Promise<void> {
-    const { clock, random, logger } = this.#deps;
+    const { clock, logger } = this.#deps;
     const { hosts } = this.#acme;
     const reason = orderReason(this.#pair.current, hosts, clock.nowMs());
     let waitMs = CHECK_EVERY_MS;
@@ -84,20 +109,31 @@ export class AcmeOrders {
         logger.info({ hosts, reason, authority: this.#acme.directory.href }, 'acme.ordering');
         await this.#order();
       }
-      this.#failures = 0;
-      this.#problem = null;
+      this.#inRow = 0;
+      if (this.#failures.problem !== null) await this.#failures.clear();
     } catch (error) {
-      this.#failures += 1;
-      // The library throws a TypeError if a request gets no answer, and hides the reason.
-      this.#problem =
-        error instanceof TypeError
-          ? `${this.#acme.directory.host} does not answer, or its certificate is not trusted`
-          : errorText(error);
-      waitMs = retryMs(this.#failures);
+      this.#inRow += 1;
+      const nowMs = clock.nowMs();
+      const problem = this.#problemOf(error);
+      // Without the file, only a restart would order too early.
+      await this.#failures.add(problem, nowMs).catch(() => undefined);
+      waitMs = Math.max(retryMs(this.#inRow), limitWaitMs(this.#failures.failedAtMs, nowMs));
       if (!this.#closed)
-        logger.error({ hosts, reason: this.#problem, retry_secs: waitMs / SECOND_MS }, 'acme.failed');
+        logger.error({ hosts, reason: problem, retry_secs: waitMs / SECOND_MS }, 'acme.failed');
     }
+    this.#schedule(waitMs);
+  }
+
+  #problemOf(error: unknown): string {
+    // The library throws a TypeError if a request gets no answer, and hides the reason.
+    return error instanceof TypeError
+      ? `${this.#acme.directory.host} does not answer, or its certificate is not trusted`
+      : errorText(error);
+  }
+
+  #schedule(waitMs: number): void {
     if (this.#closed) return;
+    const { clock, random } = this.#deps;
     // A random part, because many instances may have been started at the same time.
     const randomMs = Math.floor(random.number() * 0.1 * waitMs);
     this.#timer = clock.setTimeout(() => void this.#check(), waitMs + randomMs);

@@ -19,6 +19,7 @@ export const LOG_EVENTS = [
   'accounts.token_touch_failed',
   'acme.failed',
   'acme.ordering',
+  'acme.waiting',
   'activity.not_recorded',
   'activity.not_sealed',
   'activity.sealed',
