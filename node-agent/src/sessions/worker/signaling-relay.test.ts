@@ -4,26 +4,27 @@ import { describe, expect, test } from 'vitest';
 import type { ParentMessage } from '../../media/worker/worker-messages.ts';
 import { SignalingRelay, SignalingRelays } from './signaling-relay.ts';
 
-describe('signaling on its way to the worker', () => {
-  const session_id = randomUUID();
-  const attach = (conn: number): ControlSignaling => ({
-    type: 'signaling',
-    session_id,
-    conn,
-    msg: {
-      type: 'attach',
-      client_id: randomUUID(),
-      hello: { type: 'hello', protocol: 1, client_id: randomUUID(), client: { kind: 'browser' }, codecs: [] },
-      ice_servers: [],
-    },
-  });
-  const bye = (conn: number): ControlSignaling => ({
-    type: 'signaling',
-    session_id,
-    conn,
-    msg: { type: 'bye' },
-  });
+const session_id = randomUUID();
+const attach = (conn: number, guest?: { id: string; name: string }): ControlSignaling => ({
+  type: 'signaling',
+  session_id,
+  conn,
+  msg: {
+    type: 'attach',
+    client_id: randomUUID(),
+    hello: { type: 'hello', protocol: 1, client_id: randomUUID(), client: { kind: 'browser' }, codecs: [] },
+    ice_servers: [],
+    ...(guest && { guest }),
+  },
+});
+const bye = (conn: number): ControlSignaling => ({
+  type: 'signaling',
+  session_id,
+  conn,
+  msg: { type: 'bye' },
+});
 
+describe('signaling on its way to the worker', () => {
   function relay() {
     const sent: ParentMessage[] = [];
     return { sent, relay: new SignalingRelay((message) => sent.push(message)) };
@@ -71,25 +72,6 @@ describe('signaling on its way to the worker', () => {
 });
 
 describe('signaling of guests', () => {
-  const session_id = randomUUID();
-  const attach = (conn: number, guest?: { id: string; name: string }): ControlSignaling => ({
-    type: 'signaling',
-    session_id,
-    conn,
-    msg: {
-      type: 'attach',
-      client_id: randomUUID(),
-      hello: { type: 'hello', protocol: 1, client_id: randomUUID(), client: { kind: 'browser' }, codecs: [] },
-      ice_servers: [],
-      ...(guest && { guest }),
-    },
-  });
-  const bye = (conn: number): ControlSignaling => ({
-    type: 'signaling',
-    session_id,
-    conn,
-    msg: { type: 'bye' },
-  });
   const ada = { id: randomUUID(), name: 'Ada' };
 
   function open() {
