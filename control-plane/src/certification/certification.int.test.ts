@@ -1,10 +1,10 @@
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '@footlight/platform';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, systemClock, within } from '@footlight/platform';
 import type { Session } from '@footlight/protocol/rest';
 import { type FakeAgent, gpuCapacity, softwareCapacity } from '@footlight/test-harness';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { BENCH_USER_ID } from '../platform/database/migrations/0001-first/certification.ts';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../sessions/testing/world.ts';
-import { describeDatabases, UNKNOWN_ID } from '../testing/index.ts';
+import { describeDatabases, REPLICAS, UNKNOWN_ID } from '../testing/index.ts';
 import { CERTIFICATION_SWEEP } from './service.ts';
 
 const CELL = { gpu_index: 0, encoder: 'openh264', bitrate_kbps: 6_000, stream_profile_id: '720p60-h264' };
@@ -37,7 +37,26 @@ describeDatabases('encoder certification', (databases) => {
     (await world.list('?state=active')).filter(({ user_id }) => user_id === BENCH_USER_ID);
   const ask = (method: string, url: string, body?: object) =>
     world.call(world.people.admin, method, url, body === undefined ? {} : { body });
-  const startCell = (more: object = {}, at = base) => ask('POST', `${at}/cells`, { ...CELL, ...more });
+  const startCell = (more: object = {}, at = base) => {
+    const answer = ask('POST', `${at}/cells`, { ...CELL, ...more });
+    if (REPLICAS > 1) void passPolls(answer);
+    return answer;
+  };
+  /**
+   * Lets time pass until the cell runs. A control plane can publish that the session runs before the subscription of
+   * another one has reached NATS, and then only the next poll finds out.
+   */
+  async function passPolls(answer: Promise<unknown>): Promise<void> {
+    let isPending = true;
+    const settled = answer.finally(() => {
+      isPending = false;
+    });
+    await within(systemClock, 5 * SECOND_MS, settled, null);
+    while (isPending) {
+      await world.clock.pass(SECOND_MS);
+      await within(systemClock, SECOND_MS, settled, null);
+    }
+  }
   const finalize = (id: string, at = base) => ask('POST', `${at}/cells/${id}/finalize`);
   const sweep = () => world.plane.platform.leader.runNow(CERTIFICATION_SWEEP);
   /** Lets the host measure for this time. */
