@@ -40,10 +40,10 @@ test('a path without its server says what is missing', () => {
   ]);
 });
 
-test('the host gets a TURN server only for a test of a TURN server', () => {
+test('the host gets a STUN server for each path, and a TURN server only for a test of a TURN server', () => {
   expect(PREFLIGHT_RUNGS.map((rung) => hostServers(rung, [turn, stun]))).toEqual([
     [stun],
-    [],
+    [stun],
     [turn, stun],
     [turn, stun],
     [turn, stun],

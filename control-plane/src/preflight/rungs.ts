@@ -34,13 +34,15 @@ export function planRungs(servers: readonly IceServer[]): PlannedRung[] {
   });
 }
 
-/** The ICE servers for the host: a relay of its own would be another path, except in a test of a TURN server. */
+/**
+ * The ICE servers for the host: a relay of its own would be another path, except in a test of a TURN server. Behind a
+ * router, the host needs STUN for the public address of its fallback port.
+ */
 export function hostServers(rung: PreflightRung, servers: readonly IceServer[]): IceServer[] {
   switch (rung) {
     case 'udp':
-      return withUrls(servers, STUN);
     case 'ice_tcp':
-      return [];
+      return withUrls(servers, STUN);
     default:
       return [...servers];
   }
