@@ -103,6 +103,18 @@ describe('a blocked direct path', () => {
     expect(lines.join()).not.toContain('nft');
   });
 
+  test.each([
+    ['udp', 'UDP ports 50000-50255'],
+    ['ice_tcp', 'TCP port 8444'],
+  ] as const)('is not the fault of a host without firewall rules: %s', (rung, ports) => {
+    const open = { id: 'media_reachability', status: 'pass' as const, summary: '', remediation: [] };
+    const lines = advice(planned(rung), blocked, [open]);
+    expect(lines[0]).toContain('look beyond the host');
+    expect(lines[1]).toContain(`forward or open the ${ports} there too`);
+    expect(lines[1]).toContain('SERVICE_ICE_SERVERS of the control plane');
+    expect(lines.join()).not.toMatch(/ufw|nft/);
+  });
+
   test('says for ephemeral ports how to make the range smaller', () => {
     const lines = advice(planned('udp'), { kind: 'no_connection', ports: ephemeral });
     expect(lines).toContain('ufw allow 32768:60999/udp');
@@ -149,10 +161,11 @@ describe('a TURN server', () => {
   });
 });
 
-test('a closed fallback port has its own firewall lines', () => {
+test('a closed fallback port has its own firewall lines, or the command of the host', () => {
   const lines = advice(planned('ice_tcp'), blocked);
   expect(lines).toContain('ufw allow 8444/tcp');
   expect(lines).toContain('nft insert rule inet filter input tcp dport 8444 accept');
+  expect(advice(planned('ice_tcp'), blocked, closed)).toContain('ufw allow 50000:50255/udp');
 });
 
 test('a host without a fallback port gets the command that sets one', () => {

@@ -87,7 +87,7 @@ export function adviceFor({ planned, readiness }: RungFacts, state: RungState): 
       return unreachedTurnServer(planned);
     case 'no_connection':
       if (rung === 'udp') return closedMediaPorts(state.ports, readiness);
-      if (rung === 'ice_tcp') return closedFallbackPort(state.ports);
+      if (rung === 'ice_tcp') return closedFallbackPort(state.ports, readiness);
       return unreachedHost(rung, state.ports);
     default:
       return [];
@@ -151,24 +151,16 @@ function unreachedTurnServer(planned: PlannedRung): string[] {
 type MediaPorts = HostPorts['media_ports'];
 
 /** The range in the syntax of ufw, or of nftables. */
-function portRange({ first, last }: MediaPorts, separator: ':' | '-'): string {
+function portRange({ first, last }: Pick<MediaPorts, 'first' | 'last'>, separator: ':' | '-'): string {
   return first === last ? `${first}` : `${first}${separator}${last}`;
 }
 
 function closedMediaPorts(ports: HostPorts, readiness: Host['readiness']): string[] {
   const { media_ports, fallback_port } = ports;
-  const reach = readiness?.find(({ id, status }) => id === 'media_reachability' && status === 'fail');
-  const opening =
-    reach !== undefined && reach.remediation.length > 0
-      ? [
-          t('The firewall of the host closes UDP ports of its media. On the host, as root:'),
-          ...reach.remediation,
-        ]
-      : openingLines('udp', portRange(media_ports, ':'), portRange(media_ports, '-'));
   return [
-    ...opening,
+    ...hostFirewall(readiness, 'udp', media_ports),
     t(
-      'If the host is behind a router or in a cloud, forward or open the UDP ports {ports} there too, and name a STUN server in SERVICE_ICE_SERVERS.',
+      'If the host is behind a router or in a cloud, forward or open the UDP ports {ports} there too, and name a STUN server in SERVICE_ICE_SERVERS of the control plane. docs/address.md has the command.',
       { ports: portRange(media_ports, '-') },
     ),
     ...(fallback_port === null
@@ -189,23 +181,40 @@ function closedMediaPorts(ports: HostPorts, readiness: Host['readiness']): strin
   ];
 }
 
-function closedFallbackPort({ fallback_port }: HostPorts): string[] {
-  const port = `${fallback_port}`;
+function closedFallbackPort({ fallback_port }: HostPorts, readiness: Host['readiness']): string[] {
+  // A host without a fallback port does not offer this path.
+  if (fallback_port === null) return missingFallbackPort();
   return [
-    ...openingLines('tcp', port, port),
-    t('If the host is behind a router or in a cloud, forward or open the TCP port {port} there too.', {
-      port,
-    }),
+    ...hostFirewall(readiness, 'tcp', { first: fallback_port, last: fallback_port }),
+    t(
+      'If the host is behind a router or in a cloud, forward or open the TCP port {port} there too, and name a STUN server in SERVICE_ICE_SERVERS of the control plane. docs/address.md has the command.',
+      { port: fallback_port },
+    ),
   ];
 }
 
-/** The commands of both tools, because the host did not find its own firewall closed and so does not name its tool. */
-function openingLines(protocol: 'udp' | 'tcp', ufwPorts: string, nftPorts: string): string[] {
+/**
+ * What to do about the firewall of the host itself. If the host does not know its firewall, the commands are those of
+ * both tools.
+ */
+function hostFirewall(
+  readiness: Host['readiness'],
+  protocol: 'udp' | 'tcp',
+  ports: Pick<MediaPorts, 'first' | 'last'>,
+): string[] {
+  const check = readiness?.find(({ id }) => id === 'media_reachability');
+  if (check?.status === 'pass')
+    return [t('The host found no firewall rule of its own that closes its ports, so look beyond the host.')];
+  if (check?.status === 'fail' && check.remediation.length > 0)
+    return [
+      t('The firewall of the host closes ports of its media. On the host, as root:'),
+      ...check.remediation,
+    ];
   return [
     t('With ufw, on the host, as root:'),
-    `ufw allow ${ufwPorts}/${protocol}`,
+    `ufw allow ${portRange(ports, ':')}/${protocol}`,
     t('With nftables, on the host, as root (the table and chain of your rules may have other names):'),
-    `nft insert rule inet filter input ${protocol} dport ${nftPorts} accept`,
+    `nft insert rule inet filter input ${protocol} dport ${portRange(ports, '-')} accept`,
   ];
 }
 
