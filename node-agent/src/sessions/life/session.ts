@@ -340,7 +340,8 @@ export class Session {
     this.#apply({ kind: 'display_begun' });
     const { entered, adopted } = this.#worker.begin();
     await entered;
-    await Promise.all([adopted, this.isEnding ? home : this.#openScreenAndSound(home, cookie)]);
+    // Waits for the home in any case, because the teardown must find it completely opened.
+    await Promise.all([home, adopted, this.isEnding ? undefined : this.#openScreenAndSound(home, cookie)]);
   }
 
   /** @returns false: the session ended first */

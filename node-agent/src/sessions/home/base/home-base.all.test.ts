@@ -14,12 +14,22 @@ import { chmod, mkdir, mkdtemp, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { assignment, FakeControl } from '@footlight/test-harness/fake-control';
 import { execaSync } from 'execa';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { HomeFiles } from '../../../files/home-files.ts';
 import { exitOf, firstHeartbeat, startAgentProcess } from '../../../testing/agent-process.ts';
 import { type HostedSessions, startHostedSessions } from '../../../testing/hosted-sessions.ts';
 import { BASE_MARK } from './home-base.ts';
 import { mountOverlay } from './overlay.ts';
+
+const display = vi.hoisted(() => ({ fails: false }));
+vi.mock(import('../../../display/xvfb.ts'), async (original) => {
+  const { startXvfb, ...others } = await original();
+  return {
+    ...others,
+    startXvfb: (...args) =>
+      display.fails ? Promise.reject(new Error('no display in this test')) : startXvfb(...args),
+  };
+});
 
 /** Writes each line as the app sees it, then ends; the output is in the last report of the session. */
 const ended = (script: string) => ['/bin/sh', '-c', `cd; ${script}; exit 1`];
@@ -120,6 +130,26 @@ describe.runIf(process.getuid?.() === 0)('a base below the homes of several peop
     expect(readFileSync(join(homeOf('frank'), 'copy'), 'utf8')).toBe('read me\n');
     // The whiteout of the file that the first app deleted.
     expect(statSync(join(homeOf('erin'), 'readme')).isCharacterDevice()).toBe(true);
+  });
+
+  test('a session that fails while its home is still being mounted ends after the mount, and unmounts it', async () => {
+    const { PATH } = process.env;
+    const programs = mkdtempSync('/tmp/footlight-programs-');
+    const mountedFile = join(programs, 'mounted');
+    const slowMount = `#!/bin/sh\nsleep 3; PATH='${PATH}' mount "$@" && touch ${mountedFile}\n`;
+    writeFileSync(join(programs, 'mount'), slowMount, { mode: 0o755 });
+    process.env.PATH = `${programs}:${PATH}`;
+    display.fails = true;
+    try {
+      const { end } = await run('gina', 'ls');
+      expect(end).toMatchObject({ state: 'failed', failure_code: 'display_failed' });
+      expect(existsSync(mountedFile)).toBe(true);
+      expect(mounted(host.stateDir)).toBe(false);
+    } finally {
+      display.fails = false;
+      process.env.PATH = PATH;
+      rmSync(programs, { recursive: true });
+    }
   });
 
   test('a person lists, fetches and deletes the files of the base too, and the base stays', async () => {
