@@ -35,14 +35,20 @@ export class ForwardedPath {
     this.#socket.on('message', (packet) => {
       if (!this.#isClosed) events.onPacket(packet);
     });
-    // For example ECONNREFUSED, after the connection has closed its port.
-    this.#socket.on('error', () => {
+    const fail = () => {
       if (this.#isClosed) return;
       this.close();
       events.onEnded();
-    });
+    };
+    // For example ECONNREFUSED, after the connection has closed its port.
+    this.#socket.on('error', fail);
     // A connected socket receives only from this port, so no other program of the host can send to the browser.
-    this.#socket.connect(port, address, () => {
+    this.#socket.connect(port, address, (error?: Error | null) => {
+      // Node passes the error only to this callback. A send() on a socket that is not connected throws.
+      if (error) {
+        fail();
+        return;
+      }
       const waiting = this.#waiting ?? [];
       this.#waiting = null;
       for (const packet of waiting) this.#send(packet);

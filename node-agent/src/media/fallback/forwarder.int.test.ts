@@ -1,4 +1,4 @@
-import { createSocket, type Socket as UdpSocket } from 'node:dgram';
+import { createSocket, Socket as UdpSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { ManualClock } from '@footlight/platform/testing';
@@ -156,4 +156,25 @@ test('a port that is taken is an error that names it', async () => {
   const second = new Forwarder(clock);
   await expect(second.listen({ port, addresses: ['127.0.0.1'] })).rejects.toThrow(String(port));
   second.close();
+});
+
+test('a sender is disconnected when the host cannot reach its connection', async () => {
+  // Linux refuses to connect a socket to the broadcast address.
+  forwarder.register({ ufrag: 'gone', pwd: PWD, address: '255.255.255.255', port: 9 });
+  const { socket, closed } = await tcpSocket();
+  socket.write(framed(bindingRequest({ username: 'gone:page', pwd: PWD })));
+  await closed;
+  expect(forwarder.pathCount).toBe(0);
+});
+
+test('a free port is chosen again when its number is taken by UDP', async () => {
+  const binding = vi.spyOn(UdpSocket.prototype, 'bind').mockImplementationOnce(function (this: UdpSocket) {
+    process.nextTick(() => this.emit('error', new Error('bind EADDRINUSE 127.0.0.1')));
+    return this;
+  });
+  const second = new Forwarder(clock);
+  expect(await second.listen({ port: 0, addresses: ['127.0.0.1'] })).toBeGreaterThan(0);
+  expect(binding).toHaveBeenCalledTimes(2);
+  second.close();
+  binding.mockRestore();
 });

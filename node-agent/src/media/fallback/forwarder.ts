@@ -10,6 +10,8 @@ import { type Registration, Registrations } from './registrations.ts';
 const SWEEP_MS = 5_000;
 /** Queue of the system for new TCP connections. */
 const BACKLOG = 128;
+/** Attempts to find a port that is free by both TCP and UDP. */
+const FREE_PORT_ATTEMPTS = 20;
 const ANY_ADDRESS = '::';
 const ANY_ADDRESS_4 = '0.0.0.0';
 
@@ -56,13 +58,25 @@ export class Forwarder {
    * @throws when an address or the port cannot be used; then nothing listens
    */
   async listen({ port, addresses }: ListenOptions): Promise<number> {
+    if (port !== 0) return this.#listenAt(port, addresses);
+    // The system chooses a port that is free by TCP, and another program may use its number by UDP.
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#listenAt(0, addresses);
+      } catch (error) {
+        if (attempt === FREE_PORT_ATTEMPTS || !isTaken(error)) throw error;
+      }
+    }
+  }
+
+  async #listenAt(port: number, addresses: readonly string[] | null): Promise<number> {
     let used = port;
     try {
       for (const address of addresses ?? [ANY_ADDRESS]) used = await this.#listenOn(address, used);
       return used;
     } catch (error) {
       this.#closeServers();
-      if (addresses === null && noIpv6(error)) return this.listen({ port, addresses: [ANY_ADDRESS_4] });
+      if (addresses === null && noIpv6(error)) return this.#listenAt(port, [ANY_ADDRESS_4]);
       throw error;
     }
   }
@@ -226,6 +240,11 @@ export class Forwarder {
       if (nowMs - sinceMs >= LIMITS.provenWithinMs) socket.destroy();
     for (const path of [...this.#paths]) if (nowMs - path.forwarded.heardAtMs >= LIMITS.idleMs) path.close();
   }
+}
+
+/** Whether an error says that another program uses the port. */
+function isTaken(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('EADDRINUSE');
 }
 
 /** Whether an error says that this machine has no IPv6. */
