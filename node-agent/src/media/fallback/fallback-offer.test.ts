@@ -21,7 +21,10 @@ beforeEach(() => {
     },
     pcId: 'pc',
     clock,
-    hold: () => ({ release: () => calls.push('release'), close: () => calls.push('close') }),
+    hold: (port) => {
+      calls.push(['hold', port]);
+      return { release: () => calls.push('release'), close: () => calls.push('close') };
+    },
     send: (candidate, mid) => sent.push(`${mid} ${candidate.split(' ')[2]}`),
   });
   offer.described(SDP);
@@ -60,12 +63,20 @@ test.each(['connected', 'close'] as const)('%s within the head start: none is se
   expect(sent).toEqual([]);
 });
 
-test('the nomination waits from the answer until packets pass', () => {
-  offer.answered();
-  offer.answered();
-  expect(calls).toEqual([]);
-  offer.connected();
-  expect(calls).toEqual(['release']);
-  offer.close();
-  expect(calls.at(-1)).toBe('close');
-});
+test.each(['before', 'after'] as const)(
+  'the nomination waits until packets pass; the port is known %s the answer',
+  (known) => {
+    if (known === 'before') offer.gathered(HOST, 'video');
+    offer.answered();
+    offer.answered();
+    if (known === 'after') {
+      expect(calls).toEqual([]);
+      offer.gathered(HOST, 'video');
+    }
+    expect(calls.slice(1)).toEqual([['hold', 46_154]]);
+    offer.connected();
+    expect(calls.at(-1)).toBe('release');
+    offer.close();
+    expect(calls).toContain('close');
+  },
+);

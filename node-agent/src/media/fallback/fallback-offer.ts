@@ -23,8 +23,8 @@ export interface FallbackOfferOptions {
   clock: Pick<Clock, 'setTimeout'>;
   /** Sends a candidate to the browser. */
   send(candidate: string, mid: string): void;
-  /** Lets the WebRTC library wait before it nominates a path. */
-  hold(): Pick<NominationHold, 'release' | 'close'>;
+  /** Lets the WebRTC library wait before it nominates a path. @param port the connection's UDP port */
+  hold(port: number): Pick<NominationHold, 'release' | 'close'>;
 }
 
 /**
@@ -37,6 +37,9 @@ export class FallbackOffer {
   readonly #options: FallbackOfferOptions;
   #credentials: ReturnType<typeof iceCredentials> = null;
   #isOpen = false;
+  /** The connection's UDP port; null: not known yet. */
+  #port: number | null = null;
+  #isAnswered = false;
   /** Transports and addresses of the candidates. */
   readonly #offered = new Set<string>();
   /** Candidates that wait for the head start; null: they are sent at once. */
@@ -62,7 +65,9 @@ export class FallbackOffer {
     // All host candidates have the same port, because the WebRTC library uses one socket.
     if (!this.#isOpen && port !== null) {
       this.#isOpen = true;
+      this.#port = port;
       access.open(pcId, { ...this.#credentials, port });
+      this.#holdNomination();
     }
     for (const candidate of fallbackCandidates(line, access.port)) {
       // A router's public address may be an address of the host too.
@@ -77,7 +82,8 @@ export class FallbackOffer {
 
   /** Called when the browser's answer was applied. */
   answered(): void {
-    if (!this.#isOver) this.#hold ??= this.#options.hold();
+    this.#isAnswered = true;
+    this.#holdNomination();
   }
 
   /** Called when the host's own candidates are sent. */
@@ -102,5 +108,10 @@ export class FallbackOffer {
     this.#hold?.close();
     if (this.#isOpen) this.#options.access.close(this.#options.pcId);
     this.#isOpen = false;
+  }
+
+  #holdNomination(): void {
+    if (this.#isOver || !this.#isAnswered || this.#port === null) return;
+    this.#hold ??= this.#options.hold(this.#port);
   }
 }

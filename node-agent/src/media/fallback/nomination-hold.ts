@@ -20,15 +20,23 @@ export class NominationHold {
   #isReleased = false;
   #isClosed = false;
   /** The library's last request, which is answered by release(). */
-  #request: { packet: Buffer; port: number; address: string } | null = null;
+  #request: Buffer | null = null;
+  readonly #libraryPort: number;
 
-  /** @param onCandidate called once with the candidate for the library */
-  constructor(address: string, onCandidate: (line: string) => void) {
+  /**
+   * @param address address of this machine, at which the library sends to this object and receives its answers
+   * @param libraryPort the library's UDP port; datagrams of all other senders are ignored
+   * @param onCandidate called once with the candidate for the library
+   */
+  constructor(address: string, libraryPort: number, onCandidate: (line: string) => void) {
+    this.#libraryPort = libraryPort;
     this.#socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
     // Without the socket, the library does not wait.
     this.#socket.on('error', () => this.close());
     this.#socket.on('message', (packet, from) => {
-      this.#request = { packet, port: from.port, address: from.address };
+      // A program that sends to an address of its own machine gets this address as the source.
+      if (from.port !== libraryPort || from.address !== this.#socket.address().address) return;
+      this.#request = packet;
       if (this.#isReleased) this.#refuse();
     });
     this.#socket.bind({ address, port: 0 }, () => {
@@ -53,8 +61,8 @@ export class NominationHold {
 
   #refuse(): void {
     if (this.#isClosed || this.#request === null) return;
-    const { packet, port, address } = this.#request;
-    const refusal = refusalOf(packet);
-    if (refusal !== null) this.#socket.send(refusal, port, address, () => undefined);
+    const refusal = refusalOf(this.#request);
+    const { address } = this.#socket.address();
+    if (refusal !== null) this.#socket.send(refusal, this.#libraryPort, address, () => undefined);
   }
 }

@@ -153,7 +153,7 @@ export class Peer {
       access &&
       new FallbackOffer({
         ...{ access, pcId, clock, send },
-        hold: () => new NominationHold(loopbackOf(addresses), (line) => this.#addRemote(line)),
+        hold: (port) => new NominationHold(loopbackOf(addresses), port, (line) => this.#addRemote(line)),
       });
     this.#watchConnection();
     this.media = this.#addTracks();
