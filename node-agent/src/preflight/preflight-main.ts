@@ -4,31 +4,19 @@
  * closes.
  */
 import { exitNow } from '@footlight/gst';
-import { confineProcess } from '@footlight/gst/seccomp';
 import { systemClock } from '@footlight/platform';
 import * as datachannel from 'node-datachannel';
 import { createLocalNameResolver } from '../media/webrtc/mdns.ts';
 import { openParentChannel } from '../media/worker/child-entry.ts';
-import { appFilter } from '../runtime/confinement/seccomp.ts';
+import { dropRights } from '../runtime/confinement/drop-rights.ts';
 import { preflightOrder } from './preflight-messages.ts';
 import { PreflightPeer } from './preflight-peer.ts';
-
-/** User and group `nobody`, which owns no files. */
-const NOBODY = 65_534;
-
-/** A browser may exploit this process, so it loses the agent's rights before it reads an offer. */
-function dropRights(): void {
-  if (process.getuid?.() !== 0) return;
-  process.setgroups?.([]);
-  process.setgid?.(NOBODY);
-  process.setuid?.(NOBODY);
-  confineProcess(appFilter(false));
-}
 
 const channel = openParentChannel({
   onMessage: (raw) => {
     const order = preflightOrder.parse(raw);
     datachannel.preload();
+    // A browser may exploit this process, so it loses the agent's rights before it reads an offer.
     dropRights();
     const peer = new PreflightPeer(order, {
       clock: systemClock,

@@ -3,15 +3,11 @@
  * strangers, and must neither slow down the agent nor end it. It gives up its rights as soon as it listens, and exits
  * when its channel closes.
  */
-import { confineProcess } from '@footlight/gst/seccomp';
 import { errorText, systemClock } from '@footlight/platform';
-import { appFilter } from '../../runtime/confinement/seccomp.ts';
+import { dropRights } from '../../runtime/confinement/drop-rights.ts';
 import { openParentChannel } from '../worker/child-entry.ts';
 import { type FallbackOrder, type FallbackReport, fallbackOrder, RETRY_MS } from './fallback-messages.ts';
 import { Forwarder } from './forwarder.ts';
-
-/** User and group `nobody` of Linux, which own no files. */
-const NOBODY = 65_534;
 
 const forwarder = new Forwarder(systemClock);
 const channel = openParentChannel({
@@ -35,12 +31,7 @@ async function listen(order: Extract<FallbackOrder, { type: 'listen' }>): Promis
     return;
   }
   // After the port is open, because ports below 1024 need rights.
-  if (process.getuid?.() === 0) {
-    process.setgroups?.([NOBODY]);
-    process.setgid?.(NOBODY);
-    process.setuid?.(NOBODY);
-  }
-  confineProcess(appFilter(false));
+  dropRights();
   report({ type: 'listening' });
 }
 

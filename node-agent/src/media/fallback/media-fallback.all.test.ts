@@ -62,7 +62,9 @@ describe('the process of the fallback port', () => {
     await listening(1);
     const pid = fallback.pid ?? 0;
     if (process.getuid?.() === 0)
-      expect(readFileSync(`/proc/${pid}/status`, 'utf8')).toMatch(/^Uid:\t65534\t65534[\s\S]*^Seccomp:\t2$/m);
+      expect(readFileSync(`/proc/${pid}/status`, 'utf8')).toMatch(
+        /^Uid:\t65534\t65534[\s\S]*^Groups:\t *\n[\s\S]*^Seccomp:\t2$/m,
+      );
     process.kill(pid, 'SIGKILL');
     await listening(2);
     const page = createSocket('udp4');
