@@ -8,9 +8,9 @@ import { hostLoad } from '@footlight/protocol/rest';
 import { z } from 'zod';
 
 /**
- * Result of a command. ok: accepted, not finished; `preflight` only for the command with this name. refused: the agent refused it with a code. timeout: no ack in time;
- * the command may still take effect. not_connected: there was no link, or the link was lost before the ack; `sent`
- * tells whether the command was sent.
+ * Result of a command. ok: accepted, not finished; `preflight` only for the command with this name. refused: the agent
+ * refused it with a code. timeout: no ack in time; the command may still take effect. not_connected: there was no link,
+ * or the link was lost before the ack; `sent` tells whether the command was sent.
  */
 const commandResult = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('ok'), preflight: preflightAnswer.optional() }),

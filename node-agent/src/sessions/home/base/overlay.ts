@@ -82,7 +82,6 @@ export async function unmountLeft(mounts: string, homes: readonly string[]): Pro
 async function unmountOverlay(path: string, home: string | null): Promise<void> {
   const umount = (options: readonly string[]) =>
     runProgram('umount', ['--no-canonicalize', ...options, '--', path], { limitMs: MOUNT_MS });
-  // A mount point can be covered twice if mount(8) was killed and repeated.
   if (await isMounted(path)) {
     const result = await umount([]);
     if (result.kind !== 'ok') await umount(['--lazy']);
