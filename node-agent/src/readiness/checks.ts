@@ -3,7 +3,7 @@ import type { ScreenNeed } from '../console/host-console.ts';
 import type { ClockPair } from '../link/clock-pairs.ts';
 import type { FoundGpu } from '../probe/gpus.ts';
 import type { EngineFact } from '../runtime/container/engine/engine-host.ts';
-import type { Firewall } from './firewall-verdict.ts';
+import type { FallbackFirewall, Firewall } from './firewall-verdict.ts';
 
 /** Configuration of the console, and its first missing requirement. */
 export interface ConsoleFacts {
@@ -54,7 +54,10 @@ export interface ReadinessFacts {
   mdnsProblem: string | null;
   /** Addresses for media, without loopback addresses. */
   mediaAddresses: readonly string[];
+  /** Verdict on the UDP ports of media and mDNS. */
   firewall: Firewall;
+  /** null: this host has no fallback port. */
+  mediaFallback: FallbackFirewall | null;
   console: ConsoleFacts;
   settingsProblems: readonly string[];
   /** Keys of changed settings that apply only after a restart of the agent. */
@@ -65,6 +68,7 @@ export interface ReadinessFacts {
 export function readinessChecks(facts: ReadinessFacts): Readiness[] {
   return [
     mediaReachability(facts),
+    mediaFallback(facts),
     containerRuntime(facts),
     gpuDriver(facts),
     renderNodeAccess(facts),
@@ -117,17 +121,50 @@ function mediaReachability(facts: ReadinessFacts): Readiness | null {
         id,
         status: 'unknown',
         summary: `Whether the firewall lets viewers in cannot be told: ${firewall.why}.`,
-        remediation: [`Look through the firewall's rules as root: they must let in ${firewall.ports}.`],
+        remediation: [
+          `Look through the firewall's rules as root: they must let in UDP ports ${firewall.ports}.`,
+        ],
       };
     case 'open':
       return pass(id, 'No firewall rule of this host keeps viewers out.');
     case 'filtered':
       return fail(
         id,
-        `The firewall keeps out what viewers send to ${firewall.ports} (${firewall.where}).`,
+        `The firewall keeps out what viewers send to UDP ports ${firewall.ports} (${firewall.where}).`,
         firewall.remedy,
       );
   }
+}
+
+function mediaFallback({ mediaFallback: fallback }: ReadinessFacts): Readiness {
+  const id = 'media_fallback';
+  if (fallback === null) return skip(id, 'This host has no fallback port for media.');
+  const { port, udp, tcp } = fallback;
+  const closed = Object.entries({ UDP: udp, TCP: tcp }).flatMap(([transport, verdict]) =>
+    verdict.kind === 'filtered' ? [{ transport, remedy: verdict.remedy }] : [],
+  );
+  if (closed.length > 0) {
+    const by = closed.map(({ transport }) => transport).join(', ');
+    return fail(
+      id,
+      `The firewall closes the fallback port ${port} (${by}), so viewers whose network blocks the media ports get no picture.`,
+      ...closed.map(({ remedy }) => remedy),
+    );
+  }
+  const unknown = [udp, tcp].find((verdict) => verdict.kind === 'unknown');
+  if (unknown !== undefined) {
+    return {
+      id,
+      status: 'unknown',
+      summary: `Whether the firewall lets viewers in cannot be told: ${unknown.why}.`,
+      remediation: [
+        `Look through the firewall's rules as root: they must let in port ${port} by UDP and TCP.`,
+      ],
+    };
+  }
+  if (udp.kind === 'unanswered' || tcp.kind === 'unanswered')
+    return skip(id, 'No firewall program of this host says whether the fallback port is open.');
+  return pass(id, 'No firewall rule of this host closes the fallback port.');
 }
 
 function containerRuntime(facts: ReadinessFacts): Readiness {

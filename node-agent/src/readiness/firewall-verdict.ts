@@ -2,7 +2,7 @@ import { errorText } from '@footlight/platform';
 import { readIptablesSave } from './iptables.ts';
 import { type NftInput, readNftRuleset } from './nftables.ts';
 import { filteredPorts, type Transport } from './packet-filter.ts';
-import { NO_PORTS, type PortSet, portWords } from './port-set.ts';
+import { type PortSet, portWords } from './port-set.ts';
 
 /** Output of a tool. absent: the tool is not installed. refused: the tool is installed, but gave no answer. */
 export type ToolAnswer =
@@ -19,20 +19,19 @@ export interface FirewallAnswers {
 }
 
 /**
- * Whether packets of viewers reach this host. unanswered: no tool is installed (`why` is null), or no installed tool
- * gave an answer. unknown: a tool answered, but its rules cannot be evaluated; `ports` are the ports to which viewers
- * send, as text such as "UDP 5353, 32768-60999 and TCP 8444".
+ * Whether packets of viewers by one transport reach this host. unanswered: no tool is installed (`why` is null), or no
+ * installed tool gave an answer. unknown: a tool answered, but its rules cannot be evaluated; `ports` are the ports to
+ * which viewers send, as text.
  */
 export type Firewall =
   | { kind: 'unanswered'; why: string | null }
   | { kind: 'unknown'; why: string; ports: string }
   | { kind: 'open' }
-  /** ports: the closed ports as text; where: the chain that closes them; remedy: the commands that open them. */
+  /** ports: the closed ports as text; where: the chain that closes them; remedy: the command that opens them. */
   | { kind: 'filtered'; ports: string; where: string; remedy: string };
 
 /** One chain that accepts or drops inbound packets. */
 interface Gate {
-  transport: Transport;
   where: string;
   filtered: PortSet;
   /** The tool that owns the rules. */
@@ -41,54 +40,52 @@ interface Gate {
   place: string;
 }
 
-/** Ports to which viewers send. */
-export type ViewerPorts = Readonly<Record<Transport, PortSet>>;
-const TRANSPORTS = ['udp', 'tcp'] as const;
-
 /**
  * Decides from the tools' answers whether a viewer's first packet is accepted. Pure.
- * @param wanted see `viewerPorts`
+ * @param wanted the ports to which viewers send, see `mediaReachabilityPorts`
  * Source: docs/address.md, "Firewall of a host".
  */
-export function decideFirewall(answers: FirewallAnswers, wanted: ViewerPorts): Firewall {
+export function decideFirewall(answers: FirewallAnswers, transport: Transport, wanted: PortSet): Firewall {
   const all = Object.values(answers);
   if (!all.some(({ kind }) => kind === 'text')) {
     return { kind: 'unanswered', why: all.find((answer) => answer.kind === 'refused')?.why ?? null };
   }
-  const unknown = (why: string): Firewall => ({ kind: 'unknown', why, ports: portsText(wanted) });
+  const unknown = (why: string): Firewall => ({ kind: 'unknown', why, ports: portWords(wanted).join(', ') });
   const raw = [answers.nft, answers.iptablesSave, answers.ip6tablesSave];
   if (!raw.some(({ kind }) => kind === 'text')) {
     const refused = raw.find((answer) => answer.kind === 'refused');
     return unknown(refused?.why ?? 'neither nft nor iptables is installed, and only they say what is let in');
   }
   try {
-    return verdictOf(TRANSPORTS.flatMap((transport) => gatesOf(answers, transport, wanted[transport])));
+    return verdictOf(gatesOf(answers, transport, wanted), transport);
   } catch (error) {
     return unknown(`the rules cannot be read: ${errorText(error, 200)}`);
   }
 }
 
-function verdictOf(gates: readonly Gate[]): Firewall {
-  const closed = TRANSPORTS.flatMap((transport) => {
-    const first = gates.find((gate) => gate.transport === transport && gate.filtered.length > 0);
-    return first === undefined ? [] : [first];
-  });
-  const [first] = closed;
-  if (first === undefined) return { kind: 'open' };
-  const ports = (transport: Transport) =>
-    closed.find((gate) => gate.transport === transport)?.filtered ?? NO_PORTS;
-  return {
-    kind: 'filtered',
-    ports: portsText({ udp: ports('udp'), tcp: ports('tcp') }),
-    where: first.where,
-    remedy: closed.map(remedyFor).join(' && '),
-  };
+/** Verdicts on the fallback port of media. */
+export interface FallbackFirewall {
+  port: number;
+  udp: Firewall;
+  tcp: Firewall;
 }
 
-function portsText(ports: ViewerPorts): string {
-  return TRANSPORTS.filter((transport) => ports[transport].length > 0)
-    .map((transport) => `${transport.toUpperCase()} ${portWords(ports[transport]).join(', ')}`)
-    .join(' and ');
+/** @param port null: this host has no fallback port */
+export function decideFallback(answers: FirewallAnswers, port: number | null): FallbackFirewall | null {
+  if (port === null) return null;
+  const decide = (transport: Transport) => decideFirewall(answers, transport, [[port, port]]);
+  return { port, udp: decide('udp'), tcp: decide('tcp') };
+}
+
+function verdictOf(gates: readonly Gate[], transport: Transport): Firewall {
+  const closed = gates.find(({ filtered }) => filtered.length > 0);
+  if (closed === undefined) return { kind: 'open' };
+  return {
+    kind: 'filtered',
+    ports: portWords(closed.filtered).join(', '),
+    where: closed.where,
+    remedy: remedyFor(closed, transport),
+  };
 }
 
 /**
@@ -109,7 +106,6 @@ function gatesOf(answers: FirewallAnswers, transport: Transport, wanted: PortSet
     const table = readIptablesSave(answer.text, transport);
     if (table === null) continue;
     gates.push({
-      transport,
       where: `${program}, chain INPUT`,
       filtered: filteredPorts(table, 'INPUT', wanted),
       owner: ufw ? 'ufw' : firewalld ? 'firewalld' : program,
@@ -124,12 +120,12 @@ function gatesOf(answers: FirewallAnswers, transport: Transport, wanted: PortSet
     if (input.isForeign) {
       throw new Error(`table ${input.family} ${input.table} has rules of iptables, which is not installed`);
     }
-    gates.push({ transport, ...nftGate(input, wanted, firewalld) });
+    gates.push(nftGate(input, wanted, firewalld));
   }
   return gates;
 }
 
-function nftGate(input: NftInput, wanted: PortSet, firewalld: boolean): Omit<Gate, 'transport'> {
+function nftGate(input: NftInput, wanted: PortSet, firewalld: boolean): Gate {
   const place = `${input.family} ${input.table} ${input.chain}`;
   return {
     where: `nftables, chain ${place}`,
@@ -140,7 +136,7 @@ function nftGate(input: NftInput, wanted: PortSet, firewalld: boolean): Omit<Gat
 }
 
 /** The command that opens exactly the closed ports, in the syntax of the tool that owns the rules. */
-function remedyFor({ transport, owner, place, filtered }: Gate): string {
+function remedyFor({ owner, place, filtered }: Gate, transport: Transport): string {
   switch (owner) {
     case 'ufw':
       return `ufw allow ${portWords(filtered, ':').join(',')}/${transport}`;

@@ -4,13 +4,11 @@ import { decideFirewall, type ToolAnswer } from './firewall-verdict.ts';
 import { portSet } from './port-set.ts';
 
 const NAMESPACE = `footlight-${process.pid}`;
-const WANTED = {
-  udp: portSet([
-    [5353, 5353],
-    [40_000, 40_100],
-  ]),
-  tcp: portSet([[8444, 8444]]),
-};
+const WANTED = portSet([
+  [5353, 5353],
+  [40_000, 40_100],
+]);
+const FALLBACK = portSet([[8444, 8444]]);
 const ABSENT: ToolAnswer = { kind: 'absent' };
 const ENV = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` };
 
@@ -53,19 +51,29 @@ describe.skipIf(process.getuid?.() !== 0 || !isThere('ip'))(
       inside('nft add rule inet filter input ct state established,related accept');
       inside('nft add rule inet filter input udp dport 5353 accept');
       inside('nft add rule inet filter input reject');
-      const before = decideFirewall(answers('nft'), WANTED);
-      expect(before).toMatchObject({ kind: 'filtered', ports: 'UDP 40000-40100 and TCP 8444' });
-      if (before.kind === 'filtered') inside(before.remedy.replace(/(\{[^}]*\})/g, "'$1'"));
-      expect(decideFirewall(answers('nft'), WANTED)).toEqual({ kind: 'open' });
+      for (const [transport, wanted, ports] of [
+        ['udp', WANTED, '40000-40100'],
+        ['tcp', FALLBACK, '8444'],
+      ] as const) {
+        const before = decideFirewall(answers('nft'), transport, wanted);
+        expect(before).toMatchObject({ kind: 'filtered', ports });
+        if (before.kind === 'filtered') inside(before.remedy.replace(/(\{.*\})/, "'$1'"));
+        expect(decideFirewall(answers('nft'), transport, wanted)).toEqual({ kind: 'open' });
+      }
     });
 
     test.skipIf(!isThere('iptables'))('iptables accepts the remedy, and then viewers can connect', () => {
       inside('iptables -P INPUT DROP');
       inside('iptables -A INPUT -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT');
-      const before = decideFirewall(answers('iptables'), WANTED);
-      expect(before).toMatchObject({ kind: 'filtered', ports: 'UDP 5353, 40000-40100 and TCP 8444' });
-      if (before.kind === 'filtered') inside(before.remedy);
-      expect(decideFirewall(answers('iptables'), WANTED)).toEqual({ kind: 'open' });
+      for (const [transport, wanted, ports] of [
+        ['udp', WANTED, '5353, 40000-40100'],
+        ['tcp', FALLBACK, '8444'],
+      ] as const) {
+        const before = decideFirewall(answers('iptables'), transport, wanted);
+        expect(before).toMatchObject({ kind: 'filtered', ports });
+        if (before.kind === 'filtered') inside(before.remedy);
+        expect(decideFirewall(answers('iptables'), transport, wanted)).toEqual({ kind: 'open' });
+      }
     });
   },
 );

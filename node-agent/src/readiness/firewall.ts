@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { errorText } from '@footlight/platform';
 import { runProgram } from '../runtime/programs/run-program.ts';
-import type { FirewallAnswers, ToolAnswer, ViewerPorts } from './firewall-verdict.ts';
-import { portSet } from './port-set.ts';
+import type { FirewallAnswers, ToolAnswer } from './firewall-verdict.ts';
+import { type PortSet, portSet } from './port-set.ts';
 
 /** Port of mDNS (RFC 6762, 3). */
 const MDNS_PORT = 5353;
@@ -15,20 +15,9 @@ const ASK_LIMIT_MS = 3_000;
 /** Longest output of a tool, enough for tens of thousands of rules. Chosen, not measured. */
 const ANSWER_BYTES = 8 * 1024 * 1024;
 
-/**
- * Ports to which viewers send.
- * @param configured the configured range; null: ephemeral ports are used
- * @param fallbackPort null: this host has no fallback port
- */
-export function viewerPorts(
-  configured: readonly [number, number] | null,
-  fallbackPort: number | null,
-): ViewerPorts {
-  const fallback: [number, number][] = fallbackPort === null ? [] : [[fallbackPort, fallbackPort]];
-  return {
-    udp: portSet([[MDNS_PORT, MDNS_PORT], mediaPorts(configured), ...fallback]),
-    tcp: portSet(fallback),
-  };
+/** UDP ports to which viewers send. @param configured the configured range; null: ephemeral ports are used */
+export function mediaReachabilityPorts(configured: readonly [number, number] | null): PortSet {
+  return portSet([[MDNS_PORT, MDNS_PORT], mediaPorts(configured)]);
 }
 
 /** UDP ports of media, inclusive. @param configured the configured range; null: ephemeral ports are used */

@@ -29,8 +29,8 @@ import {
   missingPrograms,
   reachableAddresses,
 } from './facts.ts';
-import { readFirewall, viewerPorts } from './firewall.ts';
-import { decideFirewall } from './firewall-verdict.ts';
+import { mediaReachabilityPorts, readFirewall } from './firewall.ts';
+import { decideFallback, decideFirewall } from './firewall-verdict.ts';
 
 const CODECS = ['h264', 'h265', 'av1'] as const;
 
@@ -171,7 +171,7 @@ export class Inventory {
       type: 'capacity',
       detection,
       ...(reason === null ? {} : { detection_reason: reason }),
-      host: { ...hostOf(facts), media_fallback_port: this.#config.mediaFallbackPort },
+      host: hostOf(facts),
       gpus: gpus.map((gpu) => this.#gpu(gpu)),
       encoders: this.encoders.slice(0, 64),
       ...(codecs.length > 0 ? { codecs } : {}),
@@ -235,7 +235,7 @@ export class Inventory {
       this.#appNetwork(),
       this.#engine.look(),
     ]);
-    const firewall = decideFirewall(answers, viewerPorts(config.mediaPorts, config.mediaFallbackPort));
+    const firewall = decideFirewall(answers, 'udp', mediaReachabilityPorts(config.mediaPorts));
     if (firewall.kind === 'unanswered' && firewall.why !== null)
       this.#logger.info({ why: firewall.why }, 'readiness.firewall_unanswered');
     const facts = await this.#facts.read();
@@ -267,6 +267,7 @@ export class Inventory {
       mdnsProblem: mdns,
       mediaAddresses: config.mediaAddresses ?? reachableAddresses(),
       firewall,
+      mediaFallback: decideFallback(answers, config.mediaFallbackPort),
       console,
       settingsProblems: [...this.#settings.problems, ...this.#orphanProblem()],
       settingsAwaitingRestart: this.#settings.awaitingRestart,

@@ -1,19 +1,13 @@
 import { ALL_PORTS, intersection, NO_PORTS, type PortSet, union, without } from './port-set.ts';
 
 /**
- * Computes which inbound ports of one transport a packet filter closes for a viewer's first packet. This packet does not arrive on
- * loopback, does not belong to a known connection, and is sent to an address of this host. Pure; nftables.ts and
- * iptables.ts produce these rules.
+ * Computes which inbound ports of one transport a packet filter closes for a viewer's first packet. This packet does
+ * not arrive on loopback, does not belong to a known connection, and is sent to an address of this host. Pure;
+ * nftables.ts and iptables.ts produce these rules.
  *
  * A rule that accepts only some viewers (one network, one interface, a limited rate) counts as accepting all. A rule
  * that drops only some viewers is ignored.
  */
-/** Transport protocol of the packets, as packet filters write it. */
-export type Transport = 'udp' | 'tcp';
-
-/** Protocol numbers, which packet filters may write instead of the names. */
-export const PROTOCOL_NUMBER: Readonly<Record<Transport, string>> = { udp: '17', tcp: '6' };
-
 export interface FilterRule {
   /** Destination ports of the rule; empty: the rule matches no packet of a viewer. */
   ports: PortSet;
@@ -21,6 +15,12 @@ export interface FilterRule {
   isCertain: boolean;
   verdict: { kind: 'accept' | 'drop' | 'return' | 'none' } | { kind: 'jump' | 'goto'; target: string };
 }
+
+/** Transport protocol of the packets, as packet filters write it. */
+export type Transport = 'udp' | 'tcp';
+
+/** Protocol numbers, which packet filters may write instead of the names. */
+export const PROTOCOL_NUMBER: Readonly<Record<Transport, string>> = { udp: '17', tcp: '6' };
 
 export interface FilterChain {
   rules: FilterRule[];

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ScreenNeed } from '../console/host-console.ts';
 import { softwareGpu } from '../probe/gpus.ts';
 import { type ReadinessFacts, readinessChecks } from './checks.ts';
+import type { Firewall } from './firewall-verdict.ts';
 
 const GIB = 2 ** 30;
 
@@ -38,6 +39,7 @@ const HEALTHY: ReadinessFacts = {
   mdnsProblem: null,
   mediaAddresses: ['10.0.0.2'],
   firewall: { kind: 'open' },
+  mediaFallback: { port: 8444, udp: { kind: 'open' }, tcp: { kind: 'open' } },
   console: { wanted: 'weston', lacks: null },
   settingsProblems: [],
   settingsAwaitingRestart: [],
@@ -97,7 +99,17 @@ describe('readiness', () => {
     ['media_reachability', { mediaAddresses: [] }],
     [
       'media_reachability',
-      { firewall: { kind: 'filtered', ports: 'UDP 5353', where: 'nftables', remedy: 'nft insert rule …' } },
+      { firewall: { kind: 'filtered', ports: '5353', where: 'nftables', remedy: 'nft insert rule …' } },
+    ],
+    [
+      'media_fallback',
+      {
+        mediaFallback: {
+          port: 8444,
+          udp: { kind: 'open' },
+          tcp: { kind: 'filtered', ports: '8444', where: 'nftables', remedy: 'nft insert rule …' },
+        },
+      },
     ],
     ['container_runtime', { containers: { kind: 'fails', summary: 'no engine', mend: ['start it'] } }],
     ['gpu_driver', { gpuProblem: 'nvidia-smi failed' }],
@@ -160,12 +172,33 @@ describe('readiness', () => {
   });
 
   test('a firewall tool answered but its rules cannot be judged: unknown, with a hint what to check', () => {
-    const firewall = { kind: 'unknown', why: 'odd rules', ports: 'UDP 5353, 32768-60999' } as const;
+    const firewall = { kind: 'unknown', why: 'odd rules', ports: '5353, 32768-60999' } as const;
     expect(check('media_reachability', { firewall })).toMatchObject({
       status: 'unknown',
       summary: 'Whether the firewall lets viewers in cannot be told: odd rules.',
-      remediation: [expect.stringContaining('let in UDP 5353, 32768-60999')],
+      remediation: [expect.stringContaining('let in UDP ports 5353, 32768-60999')],
     });
+  });
+
+  test('a closed fallback port fails only its own check, with a command for each transport', () => {
+    const closed = (remedy: string) =>
+      ({ kind: 'filtered', ports: '8444', where: 'nftables', remedy }) as const;
+    const both = { port: 8444, udp: closed('open udp'), tcp: closed('open tcp') };
+    expect(check('media_fallback', { mediaFallback: both })).toMatchObject({
+      summary: expect.stringContaining('port 8444 (UDP, TCP)'),
+      remediation: ['open udp', 'open tcp'],
+    });
+    const onlyTcp = { ...both, udp: { kind: 'open' } as const };
+    expect(check('media_fallback', { mediaFallback: onlyTcp })?.remediation).toEqual(['open tcp']);
+    expect(check('media_reachability', { mediaFallback: both })?.status).toBe('pass');
+  });
+
+  test('the fallback port is skipped when it is off or no tool answered, and unknown when the rules are', () => {
+    const both = (firewall: Firewall) => ({ mediaFallback: { port: 8444, udp: firewall, tcp: firewall } });
+    expect(check('media_fallback', { mediaFallback: null })?.status).toBe('skip');
+    expect(check('media_fallback', both({ kind: 'unanswered', why: null }))?.status).toBe('skip');
+    const unknown = both({ kind: 'unknown', why: 'odd rules', ports: '8444' });
+    expect(check('media_fallback', unknown)).toMatchObject({ status: 'unknown' });
   });
 
   test('checks without facts are skipped, not failed', () => {

@@ -145,8 +145,6 @@ export const capacitySchema = z.object({
     mem_mb: int,
     cpu_model: humanText(256).optional(),
     storage: z.array(storageSchema).max(32).optional(),
-    /** Port of the fallback paths of media, TCP and UDP; null: they are off. Missing: an older agent. */
-    media_fallback_port: int.min(1).max(65_535).nullable().optional(),
   }),
   gpus: z
     .array(gpuSchema)

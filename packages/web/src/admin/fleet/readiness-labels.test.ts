@@ -13,7 +13,7 @@ test('each sentence exists in the agent’s source', () => {
 
 test('each check of the agent has a name', () => {
   const ids = [...source.matchAll(/const id = '(\w+)';/g)].map(([, id]) => id ?? '');
-  expect(ids).toHaveLength(16);
+  expect(ids).toHaveLength(17);
   for (const id of ids) expect(checkName(id).toLowerCase()).not.toContain('_');
   expect(ids.filter((id) => checkName(id).toLowerCase() === id.replaceAll('_', ' '))).toEqual([
     'gpu_driver',

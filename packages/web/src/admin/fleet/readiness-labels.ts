@@ -4,6 +4,7 @@ import { msg, t } from '../../i18n/translate.ts';
 /** Names of the agent's readiness checks (node-agent/src/readiness/checks.ts). */
 const NAMES: Readonly<Record<string, string>> = {
   media_reachability: msg('Viewers reach the host'),
+  media_fallback: msg('Fallback port of media'),
   container_runtime: msg('Containers'),
   gpu_driver: msg('GPU driver'),
   render_node_access: msg('Access to the GPU'),
@@ -36,9 +37,16 @@ export const CHECK_SENTENCES = [
   msg('This host has no address besides loopback, so no viewer can receive its picture.'),
   msg('Connect a network interface, or set SERVICE_MEDIA_ADDRESSES to an address of this host.'),
   msg('Whether the firewall lets viewers in cannot be told: {why}.'),
-  msg("Look through the firewall's rules as root: they must let in {ports}."),
+  msg("Look through the firewall's rules as root: they must let in UDP ports {ports}."),
   msg('No firewall rule of this host keeps viewers out.'),
-  msg('The firewall keeps out what viewers send to {ports} ({where}).'),
+  msg('The firewall keeps out what viewers send to UDP ports {ports} ({where}).'),
+  msg('This host has no fallback port for media.'),
+  msg(
+    'The firewall closes the fallback port {port} ({transports}), so viewers whose network blocks the media ports get no picture.',
+  ),
+  msg("Look through the firewall's rules as root: they must let in port {port} by UDP and TCP."),
+  msg('No firewall program of this host says whether the fallback port is open.'),
+  msg('No firewall rule of this host closes the fallback port.'),
   msg('No container engine listens on this host; apps run as processes.'),
   msg(
     'Or set SERVICE_PROCESS_RUNTIME=1 on a machine whose administrators you trust: apps run as processes then.',
