@@ -4,13 +4,6 @@
  */
 
 /**
- * The paths between browser and host, in the order in which they cost more. udp: direct. ice_tcp: direct, to the host's
- * fallback port. turn_*: through a TURN server, which the browser reaches by this transport.
- */
-export const PREFLIGHT_RUNGS = ['udp', 'ice_tcp', 'turn_udp', 'turn_tcp', 'turn_tls'] as const;
-export type PreflightRung = (typeof PREFLIGHT_RUNGS)[number];
-
-/**
  * Largest session description of a test, in characters. One data channel and the candidates of MAX_CANDIDATES need
  * about 12 KiB.
  */

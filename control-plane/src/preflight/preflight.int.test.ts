@@ -25,17 +25,17 @@ describeDatabases('connection tests', (databases) => {
 
   const start = (host = agent.hostId, as = world.people.admin) =>
     world.call(as, 'POST', `/v1/admin/hosts/${host}/preflight`);
-  const offer = (body: unknown = { rung: 'udp', offer: OFFER }, host = agent.hostId) =>
+  const offer = (body: unknown = { path: 'udp', offer: OFFER }, host = agent.hostId) =>
     world.call(world.people.admin, 'POST', `/v1/admin/hosts/${host}/preflight/offers`, { body });
   const sent = () => agent.commands.filter((command): command is Preflight => command.type === 'preflight');
 
   test('starts with all paths of the instance, and with credentials that end after two minutes', async () => {
     const answer = await start();
     expect(answer.status).toBe(200);
-    const [udp, iceTcp, turnUdp, turnTcp, turnTls] = answer.body.rungs;
-    expect(udp).toEqual({ rung: 'udp', ice_servers: [{ urls: ['stun:stun.example.org'] }], missing: null });
-    expect(iceTcp).toEqual({ rung: 'ice_tcp', ice_servers: [], missing: null });
-    expect(turnTcp).toEqual({ rung: 'turn_tcp', ice_servers: [], missing: 'turn_server' });
+    const [udp, iceTcp, turnUdp, turnTcp, turnTls] = answer.body.paths;
+    expect(udp).toEqual({ path: 'udp', ice_servers: [{ urls: ['stun:stun.example.org'] }], missing: null });
+    expect(iceTcp).toEqual({ path: 'tcp', ice_servers: [], missing: null });
+    expect(turnTcp).toEqual({ path: 'turn_tcp', ice_servers: [], missing: 'turn_server' });
     expect(turnTls.ice_servers[0].urls).toEqual(['turns:turn.example.org:443']);
     const [{ urls, username, credential }] = turnUdp.ice_servers;
     expect(urls).toEqual(['turn:turn.example.org:3478?transport=udp']);
@@ -47,11 +47,11 @@ describeDatabases('connection tests', (databases) => {
   });
 
   test('passes the offer to the host, and its answer to the page', async () => {
-    const answer = await offer({ rung: 'turn_udp', offer: OFFER });
+    const answer = await offer({ path: 'turn_udp', offer: OFFER });
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual(agent.behaviour.preflight);
     const [command] = sent();
-    expect(command).toMatchObject({ rung: 'turn_udp', offer: OFFER });
+    expect(command).toMatchObject({ path: 'turn_udp', offer: OFFER });
     expect(command?.ice_servers.map(({ urls }) => urls[0])).toEqual([
       'turn:turn.example.org:3478?transport=udp',
       'stun:stun.example.org',
@@ -60,7 +60,7 @@ describeDatabases('connection tests', (databases) => {
 
   test('pass on that the host has no fallback port', async () => {
     agent.behaviour.preflight = { ...agent.behaviour.preflight, answer: null, fallback_port: null };
-    const answer = await offer({ rung: 'ice_tcp', offer: OFFER });
+    const answer = await offer({ path: 'tcp', offer: OFFER });
     expect(answer.body).toMatchObject({ answer: null, fallback_port: null });
     expect(sent()[0]?.ice_servers).toEqual([]);
   });
@@ -72,10 +72,10 @@ describeDatabases('connection tests', (databases) => {
 
   test('are for administrators', async () => {
     expect((await start(agent.hostId, world.people.alice)).status).toBe(403);
-    const path = `/v1/admin/hosts/${agent.hostId}/preflight/offers`;
-    const body = { rung: 'udp', offer: OFFER };
-    expect((await world.call(world.people.alice, 'POST', path, { body })).status).toBe(403);
-    expect((await world.call(null, 'POST', path, { body })).status).toBe(401);
+    const url = `/v1/admin/hosts/${agent.hostId}/preflight/offers`;
+    const body = { path: 'udp', offer: OFFER };
+    expect((await world.call(world.people.alice, 'POST', url, { body })).status).toBe(403);
+    expect((await world.call(null, 'POST', url, { body })).status).toBe(401);
     expect(sent()).toEqual([]);
   });
 
@@ -107,17 +107,17 @@ describeDatabases('connection tests', (databases) => {
     });
 
     test('for a path that is not configured', async () => {
-      expect(codeOf(await offer({ rung: 'turn_tcp', offer: OFFER }))).toEqual([409, 'conflict']);
+      expect(codeOf(await offer({ path: 'turn_tcp', offer: OFFER }))).toEqual([409, 'conflict']);
       expect(sent()).toEqual([]);
     });
 
     test.each([
-      ['an unknown path', { rung: 'smoke_signals', offer: OFFER }],
-      ['no offer', { rung: 'udp' }],
-      ['an empty offer', { rung: 'udp', offer: '' }],
-      ['an offer that is too long', { rung: 'udp', offer: 'v'.repeat(MAX_PREFLIGHT_SDP + 1) }],
-      ['an offer that is no text', { rung: 'udp', offer: { sdp: OFFER } }],
-      ['ICE servers of its own', { rung: 'udp', offer: OFFER, ice_servers: [] }],
+      ['an unknown path', { path: 'smoke_signals', offer: OFFER }],
+      ['no offer', { path: 'udp' }],
+      ['an empty offer', { path: 'udp', offer: '' }],
+      ['an offer that is too long', { path: 'udp', offer: 'v'.repeat(MAX_PREFLIGHT_SDP + 1) }],
+      ['an offer that is no text', { path: 'udp', offer: { sdp: OFFER } }],
+      ['ICE servers of its own', { path: 'udp', offer: OFFER, ice_servers: [] }],
     ])('for %s', async (_what, body) => {
       expect(codeOf(await offer(body))).toEqual([400, 'validation_failed']);
       expect(sent()).toEqual([]);

@@ -8,7 +8,7 @@ import { createKeyedCount } from '../platform/keyed-count.ts';
 import { rateLimited } from '../platform/limits.ts';
 import type { Platform } from '../platform/platform.ts';
 import { mintIceServers } from '../signaling/index.ts';
-import { hostServers, planRungs } from './rungs.ts';
+import { hostServers, planPaths } from './paths.ts';
 
 /** Lifetime of the TURN credentials of a test. A test of all paths takes less than a minute. */
 const CREDENTIALS_MS = 2 * MINUTE_MS;
@@ -52,13 +52,13 @@ export function createPreflights(
     async start(hostId, actorUserId) {
       const host = await testable(hostId);
       await activity.record(actorUserId, 'host.preflight', hostId, { node_name: host.node_name });
-      return { rungs: planRungs(mint()) };
+      return { paths: planPaths(mint()) };
     },
 
-    async offer(hostId, { rung, offer }) {
+    async offer(hostId, { path, offer }) {
       const host = await testable(hostId);
       const servers = mint();
-      const planned = planRungs(servers).find((one) => one.rung === rung);
+      const planned = planPaths(servers).find((one) => one.path === path);
       if (planned?.missing !== null)
         throw new ApiError('conflict', { message: 'This instance has no TURN server for this path.' });
       if (running.total >= MAX_TESTS || running.of(hostId) >= MAX_HOST_PREFLIGHTS)
@@ -67,8 +67,8 @@ export function createPreflights(
       try {
         const command = {
           type: 'preflight' as const,
-          ...{ rung, offer },
-          ice_servers: hostServers(rung, servers),
+          ...{ path, offer },
+          ice_servers: hostServers(path, servers),
         };
         return answerOf(await fleet.agents.command(hostId, command), host);
       } finally {

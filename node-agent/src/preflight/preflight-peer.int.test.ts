@@ -1,10 +1,7 @@
 /** The host's side of a connection test, with real connections in this process. */
 import { ManualClock } from '@footlight/platform/testing';
-import {
-  MAX_PREFLIGHT_ECHO_BYTES,
-  MAX_PREFLIGHT_ECHOES,
-  type PreflightRung,
-} from '@footlight/protocol/preflight';
+import { MAX_PREFLIGHT_ECHO_BYTES, MAX_PREFLIGHT_ECHOES } from '@footlight/protocol/preflight';
+import type { NetworkPath } from '@footlight/protocol/telemetry';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { PreflightOutcome } from './preflight-messages.ts';
 import { PreflightPeer } from './preflight-peer.ts';
@@ -26,9 +23,9 @@ afterEach(() => {
   browser.close();
 });
 
-function start(offer: string, rung: PreflightRung = 'udp'): void {
+function start(offer: string, path: NetworkPath = 'udp'): void {
   const peer = new PreflightPeer(
-    { rung, offer, ice_servers: [], addresses: null, ports: null, fallback_port: 8444 },
+    { path, offer, ice_servers: [], addresses: null, ports: null, fallback_port: 8444 },
     {
       clock: new ManualClock(),
       resolver: { resolve: async () => null, close: () => undefined },
@@ -88,7 +85,7 @@ describe('a direct test', () => {
 });
 
 test('the answer has candidates of the tested path only', async () => {
-  start(browser.offer, 'ice_tcp');
+  start(browser.offer, 'tcp');
   const overTcp = await answer();
   expect(overTcp).toMatch(/a=candidate:\S+ 1 TCP \d+ \S+ 8444 typ host tcptype passive/);
   expect(overTcp).not.toMatch(/a=candidate:\S+ 1 UDP/);

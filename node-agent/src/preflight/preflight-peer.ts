@@ -6,8 +6,8 @@ import { CandidateBudget, candidateLine, isOfferable, judgeCandidate } from '../
 import { nativeIceServers } from '../media/webrtc/ice-servers.ts';
 import type { LocalNameResolver } from '../media/webrtc/mdns.ts';
 import { readAnswer } from '../media/webrtc/sdp-answer.ts';
+import { answeredCandidates, usesCandidate } from './path-candidates.ts';
 import type { PreflightOrder, PreflightOutcome } from './preflight-messages.ts';
-import { answeredCandidates, usesCandidate } from './rung-candidates.ts';
 
 /** Time to gather candidates. A STUN or TURN server that does not answer would delay the answer by half a minute. */
 const GATHER_MS = 3_000;
@@ -26,7 +26,7 @@ export interface PreflightPeerDeps {
 }
 
 /**
- * The host's side of one connection test: answers the browser's offer once, with all candidates of the tested rung, and
+ * The host's side of one connection test: answers the browser's offer once, with all candidates of the tested path, and
  * echoes a limited number of short messages on the browser's data channel.
  *
  * gathering → answered → closed. An unusable offer, the end of the connection, a message that is too long, or too many
@@ -131,8 +131,8 @@ export class PreflightPeer {
     }
     this.#answered = true;
     this.#gathering?.cancel();
-    const { rung, fallback_port } = this.#order;
-    const candidates = answeredCandidates(rung, this.#found, fallback_port);
+    const { path, fallback_port } = this.#order;
+    const candidates = answeredCandidates(path, this.#found, fallback_port);
     const lines = [...candidates, 'end-of-candidates'].map((line) => `a=${line}\r\n`);
     this.#deps.onOutcome({
       type: 'answer',
@@ -176,7 +176,7 @@ export class PreflightPeer {
   }
 
   #useCandidate(line: string): void {
-    if (!usesCandidate(this.#order.rung, line)) return;
+    if (!usesCandidate(this.#order.path, line)) return;
     const verdict = judgeCandidate(line);
     if (verdict.kind === 'use') this.#addRemote(candidateLine(verdict.candidate));
     if (verdict.kind === 'resolve') {

@@ -42,7 +42,7 @@ async function browse(): Promise<NativeBrowser> {
 const order = (offer: string) => ({
   type: 'preflight' as const,
   id: randomUUID(),
-  rung: 'udp' as const,
+  path: 'udp' as const,
   offer,
   ice_servers: [],
 });
@@ -97,7 +97,7 @@ test('an offer that cannot be used is refused with the reason', async () => {
 
 test('without a fallback port, a test over TCP has no answer and starts no process', async () => {
   preflights = new Preflights({ clock: systemClock, addresses: null, ports: null, fallback: null });
-  const answer = await preflights.run({ ...order('v=0\r\n'), rung: 'ice_tcp' });
+  const answer = await preflights.run({ ...order('v=0\r\n'), path: 'tcp' });
   expect(answer).toMatchObject({ ok: true, preflight: { answer: null, fallback_port: null } });
   expect(preflights.running).toBe(0);
 });

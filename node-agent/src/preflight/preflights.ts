@@ -42,17 +42,17 @@ export class Preflights {
   }
 
   /** Starts a test. @returns the host's answer to the offer, or a refusal; never rejects */
-  async run({ rung, offer, ice_servers }: Preflight): Promise<CommandAnswer> {
+  async run({ path, offer, ice_servers }: Preflight): Promise<CommandAnswer> {
     const { addresses, ports, fallback } = this.#options;
     const [first, last] = mediaPorts(ports);
     const fallback_port = fallback?.port ?? null;
     const own = { media_ports: { first, last, configured: ports !== null }, fallback_port };
-    if (rung === 'ice_tcp' && fallback === null) return { ok: true, preflight: { ...own, answer: null } };
+    if (path === 'tcp' && fallback === null) return { ok: true, preflight: { ...own, answer: null } };
     if (this.#running.size >= MAX_HOST_PREFLIGHTS) {
       return { ok: false, code: 'busy', error: `${MAX_HOST_PREFLIGHTS} tests are running` };
     }
     const outcome = await this.#start({
-      ...{ rung, offer, ice_servers },
+      ...{ path, offer, ice_servers },
       addresses: addresses && [...addresses],
       ports: ports && [...ports],
       fallback_port,

@@ -210,7 +210,7 @@ const downstream: ControlMessage[] = [
   {
     type: 'preflight',
     id: C,
-    rung: 'turn_udp',
+    path: 'turn_udp',
     offer: 'v=0\r\n',
     ice_servers: [{ urls: ['turn:turn.example.org:3478'], username: 'u', credential: 'c' }],
   },

@@ -1,8 +1,9 @@
 /** The command with which a host answers the offer of a connection test, and the answer in its ack. */
 import { z } from 'zod';
 import { text, wireUuid } from '../common.ts';
-import { MAX_PREFLIGHT_SDP, PREFLIGHT_RUNGS } from '../preflight.ts';
+import { MAX_PREFLIGHT_SDP } from '../preflight.ts';
 import { iceServer } from '../signal/messages.ts';
+import { NETWORK_PATHS } from '../telemetry/index.ts';
 
 const sdp = text(MAX_PREFLIGHT_SDP);
 
@@ -10,7 +11,7 @@ const sdp = text(MAX_PREFLIGHT_SDP);
 export const preflightSchema = z.object({
   type: z.literal('preflight'),
   id: wireUuid,
-  rung: z.enum(PREFLIGHT_RUNGS),
+  path: z.enum(NETWORK_PATHS),
   /** the browser's offer of one data channel, with all its candidates */
   offer: sdp,
   ice_servers: z.array(iceServer).max(32),
@@ -18,7 +19,7 @@ export const preflightSchema = z.object({
 export type Preflight = z.infer<typeof preflightSchema>;
 
 export const preflightAnswer = z.object({
-  /** the host's answer with all its candidates for this rung; null: the rung needs a fallback port, and there is none */
+  /** the host's answer with all its candidates for this path; null: the path needs a fallback port, and there is none */
   answer: sdp.nullable(),
   /** UDP ports that the host uses for media: SERVICE_MEDIA_PORTS, or its ephemeral ports */
   media_ports: z.object({

@@ -134,8 +134,9 @@ export type AbrMode = (typeof ABR_MODES)[number];
 export type AdaptationState = 'healthy' | 'network_congested' | 'encoder_saturated' | 'unknown';
 
 /**
- * Paths of a stream's packets. udp and tcp: browser and host reach each other; with tcp, the browser connects to the
- * host's fallback port. turn_…: through a TURN server, with the protocol that the browser speaks to it.
+ * Paths of a stream's packets, in the order in which they cost more. udp and tcp: browser and host reach each other; with
+ * tcp, the browser connects to the host's fallback port. turn_…: through a TURN server, with the protocol that the
+ * browser speaks to it.
  */
 export const NETWORK_PATHS = ['udp', 'tcp', 'turn_udp', 'turn_tcp', 'turn_tls'] as const;
 export type NetworkPath = (typeof NETWORK_PATHS)[number];

@@ -99,8 +99,8 @@ describe.runIf(process.getuid?.() === 0)('in a network in which only one path wo
 
   const nowhere: readonly string[] = [];
   test.each([
-    ['everything', () => ({ host: [ALL], turn: [ALL] }), /^direct, UDP$/],
-    ['TCP to the host', () => ({ host: [`tcp dport ${fallbackPort}`], turn: nowhere }), /^direct, TCP; /],
+    ['everything', () => ({ host: [ALL], turn: [ALL] }), /^Direct, UDP$/],
+    ['TCP to the host', () => ({ host: [`tcp dport ${fallbackPort}`], turn: nowhere }), /^Direct, TCP; /],
     [
       'UDP to the TURN server',
       () => ({ host: nowhere, turn: [`udp dport ${TURN_PORT}`] }),

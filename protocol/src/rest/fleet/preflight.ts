@@ -1,19 +1,20 @@
 import { z } from 'zod';
-import { MAX_HOST_PREFLIGHTS, MAX_PREFLIGHT_SDP, PREFLIGHT_RUNGS } from '../../preflight.ts';
+import { MAX_HOST_PREFLIGHTS, MAX_PREFLIGHT_SDP } from '../../preflight.ts';
+import { NETWORK_PATHS } from '../../telemetry/index.ts';
 import { body, idParams, notBlank } from '../atoms.ts';
 import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
 
-const preflightRung = z
-  .enum(PREFLIGHT_RUNGS)
+const networkPath = z
+  .enum(NETWORK_PATHS)
   .describe(
-    'A path between browser and host. `udp`: direct. `ice_tcp`: direct, to the fallback port of the host. `turn_udp`, `turn_tcp`, `turn_tls`: through a TURN server, which the browser reaches by this transport.',
+    'A path between browser and host. `udp`: direct. `tcp`: direct, to the fallback port of the host. `turn_udp`, `turn_tcp`, `turn_tls`: through a TURN server, which the browser reaches by this transport.',
   )
-  .meta({ id: 'PreflightRung' });
+  .meta({ id: 'NetworkPath' });
 
-const plannedRung = z
+const plannedPath = z
   .object({
-    rung: preflightRung,
+    path: networkPath,
     ice_servers: z
       .array(
         z.object({
@@ -28,11 +29,11 @@ const plannedRung = z
       .nullable()
       .describe('What the path needs and this instance does not have; null: it can be tested.'),
   })
-  .meta({ id: 'PlannedRung', description: 'One path of a connection test.' });
-export type PlannedRung = z.output<typeof plannedRung>;
+  .meta({ id: 'PlannedPath', description: 'One path of a connection test.' });
+export type PlannedPath = z.output<typeof plannedPath>;
 
 const offerBody = body({
-  rung: preflightRung,
+  path: networkPath,
   offer: notBlank(MAX_PREFLIGHT_SDP).describe(
     'The offer (SDP) of one data channel and no media, with all candidates.',
   ),
@@ -56,7 +57,7 @@ export const preflightOperations = {
       'For each path, the page makes an RTCPeerConnection with one data channel and with the ICE servers of this answer, and sends its offer with `preflight.offer`. Credentials of TURN servers are valid for two minutes.',
     params: idParams,
     responses: {
-      200: z.object({ rungs: z.array(plannedRung).describe('All paths, in the order of their cost.') }),
+      200: z.object({ paths: z.array(plannedPath).describe('All paths, in the order of their cost.') }),
     },
     refusals: {
       ...refusals,
@@ -66,11 +67,11 @@ export const preflightOperations = {
     example: {
       params: byId,
       response: {
-        rungs: [
-          { rung: 'udp', ice_servers: [], missing: null },
-          { rung: 'ice_tcp', ice_servers: [], missing: null },
+        paths: [
+          { path: 'udp', ice_servers: [], missing: null },
+          { path: 'tcp', ice_servers: [], missing: null },
           {
-            rung: 'turn_udp',
+            path: 'turn_udp',
             ice_servers: [
               {
                 urls: ['turn:turn.example.org:3478?transport=udp'],
@@ -80,8 +81,8 @@ export const preflightOperations = {
             ],
             missing: null,
           },
-          { rung: 'turn_tcp', ice_servers: [], missing: 'turn_server' },
-          { rung: 'turn_tls', ice_servers: [], missing: 'turn_server' },
+          { path: 'turn_tcp', ice_servers: [], missing: 'turn_server' },
+          { path: 'turn_tls', ice_servers: [], missing: 'turn_server' },
         ],
       },
     },
@@ -129,7 +130,7 @@ export const preflightOperations = {
     },
     example: {
       params: byId,
-      body: { rung: 'udp', offer: 'v=0\r\n…' },
+      body: { path: 'udp', offer: 'v=0\r\n…' },
       response: {
         answer: 'v=0\r\n…',
         media_ports: { first: 50_000, last: 50_255, configured: true },

@@ -21,8 +21,8 @@ const stats = (path: NetworkPath | null): StreamStats => ({
 describe('the path of a stream', () => {
   test.each([
     [null, null, '–'],
-    ['udp', null, 'direct, UDP'],
-    ['tcp', 'direct, TCP', 'direct, TCP; a lost packet stops the picture until it is sent again'],
+    ['udp', null, 'Direct, UDP'],
+    ['tcp', 'Direct, TCP', 'Direct, TCP; a lost packet stops the picture until it is sent again'],
     ['turn_udp', 'TURN over UDP', 'TURN over UDP; the relay adds its round trip'],
     [
       'turn_tcp',

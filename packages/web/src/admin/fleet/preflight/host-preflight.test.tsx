@@ -1,12 +1,13 @@
 // @vitest-environment happy-dom
-import { PREFLIGHT_RUNGS } from '@footlight/protocol/preflight';
-import type { PlannedRung } from '@footlight/protocol/rest';
+
+import type { PlannedPath } from '@footlight/protocol/rest';
+import { NETWORK_PATHS } from '@footlight/protocol/telemetry';
 import { cleanup, fireEvent, screen, within } from '@testing-library/react';
 import { afterEach, expect, test, vi } from 'vitest';
 import { host } from '../../../../test/fixtures.ts';
 import { answerBy, refusal, showPage } from '../../../../test/show-page.tsx';
 import { HostPreflight } from './host-preflight.tsx';
-import type { RungResult } from './preflight-model.ts';
+import type { PathResult } from './preflight-model.ts';
 import { type PeerTest, testPeer } from './preflight-peer.ts';
 
 vi.mock('./preflight-peer.ts', () => ({ testPeer: vi.fn() }));
@@ -19,21 +20,21 @@ afterEach(() => {
   vi.mocked(testPeer).mockReset();
 });
 
-const rungs = (part: Partial<Record<PlannedRung['rung'], Partial<PlannedRung>>> = {}): PlannedRung[] =>
-  PREFLIGHT_RUNGS.map((rung) => ({
-    rung,
-    ice_servers: rung.startsWith('turn') ? [{ urls: ['turn:turn.example.org:3478'] }] : [],
+const paths = (part: Partial<Record<PlannedPath['path'], Partial<PlannedPath>>> = {}): PlannedPath[] =>
+  NETWORK_PATHS.map((path) => ({
+    path,
+    ice_servers: path.startsWith('turn') ? [{ urls: ['turn:turn.example.org:3478'] }] : [],
     missing: null,
-    ...part[rung],
+    ...part[path],
   }));
 
-function show(results: Partial<Record<PlannedRung['rung'], RungResult>>, planned = rungs()) {
-  vi.mocked(testPeer).mockImplementation(async ({ planned: { rung } }: PeerTest) => {
-    const result = results[rung];
-    if (result === undefined) throw new Error(`no result for ${rung}`);
+function show(results: Partial<Record<PlannedPath['path'], PathResult>>, planned = paths()) {
+  vi.mocked(testPeer).mockImplementation(async ({ planned: { path } }: PeerTest) => {
+    const result = results[path];
+    if (result === undefined) throw new Error(`no result for ${path}`);
     return result;
   });
-  const writes = answerBy({ 'preflight.start': () => ({ rungs: planned }) });
+  const writes = answerBy({ 'preflight.start': () => ({ paths: planned }) });
   showPage(<HostPreflight host={host(1)} />);
   return writes;
 }
@@ -47,7 +48,7 @@ const row = async (name: string) => {
 test('each path shows its result, and the page says which one people use', async () => {
   show({
     udp: { kind: 'works', rttMs: 0.84 },
-    ice_tcp: { kind: 'missing' },
+    tcp: { kind: 'missing' },
     turn_udp: { kind: 'works', rttMs: 32.4 },
     turn_tcp: { kind: 'no_relay' },
     turn_tls: { kind: 'no_connection', ports },
@@ -67,10 +68,10 @@ test('a blocked direct path shows the firewall lines to copy', async () => {
   show(
     {
       udp: { kind: 'no_connection', ports },
-      ice_tcp: { kind: 'missing' },
+      tcp: { kind: 'missing' },
       turn_udp: { kind: 'works', rttMs: 20 },
     },
-    rungs({ turn_tcp: { missing: 'turn_server' }, turn_tls: { missing: 'turn_server' } }),
+    paths({ turn_tcp: { missing: 'turn_server' }, turn_tls: { missing: 'turn_server' } }),
   );
   await begin();
   await screen.findByText(/only through the TURN server/);
@@ -80,7 +81,7 @@ test('a blocked direct path shows the firewall lines to copy', async () => {
 
 test('a path that could not be tested says why, and the others are tested', async () => {
   show({
-    ice_tcp: { kind: 'missing' },
+    tcp: { kind: 'missing' },
     turn_udp: { kind: 'works', rttMs: 20 },
     turn_tcp: { kind: 'no_relay' },
     turn_tls: { kind: 'no_relay' },
@@ -118,7 +119,7 @@ test('leaving the page ends the test', async () => {
     signal = begun.signal;
     return new Promise(() => {});
   });
-  answerBy({ 'preflight.start': () => ({ rungs: rungs() }) });
+  answerBy({ 'preflight.start': () => ({ paths: paths() }) });
   showPage(<HostPreflight host={host(1)} />);
   await begin();
   await screen.findByText('Testing');

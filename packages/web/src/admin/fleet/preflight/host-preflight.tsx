@@ -11,10 +11,10 @@ import { msg, t } from '../../../i18n/translate.ts';
 import styles from '../../frame/admin-pages.module.css';
 import { Section } from '../../frame/page-head.tsx';
 import { Remedies } from '../../frame/remedies.tsx';
-import { adviceFor, pathSentence, type RungState, rungName } from './preflight-model.ts';
-import { type TestedRung, usePreflight } from './use-preflight.ts';
+import { adviceFor, type PathState, pathName, pathSentence } from './preflight-model.ts';
+import { type TestedPath, usePreflight } from './use-preflight.ts';
 
-const STATES: Readonly<Record<RungState['kind'], readonly [Tone, string]>> = {
+const STATES: Readonly<Record<PathState['kind'], readonly [Tone, string]>> = {
   waiting: ['neutral', msg('Waiting')],
   testing: ['info', msg('Testing')],
   works: ['success', msg('Works')],
@@ -27,17 +27,17 @@ const STATES: Readonly<Record<RungState['kind'], readonly [Tone, string]>> = {
 /** Tests which paths work between this browser and the host, with advice for those that do not. */
 export function HostPreflight({ host }: { host: Pick<Host, 'id' | 'node_name' | 'status' | 'readiness'> }) {
   const preflight = usePreflight(host.id);
-  const { rungs, running, error } = preflight;
+  const { paths, running, error } = preflight;
   const isOffline = host.status === 'offline';
   const button = (
     <Button size="sm" loading={running} disabled={isOffline} onClick={preflight.start}>
-      {rungs === null ? t('Test the connection') : t('Test again')}
+      {paths === null ? t('Test the connection') : t('Test again')}
     </Button>
   );
-  const sentence = rungs && pathSentence(rungs);
+  const sentence = paths && pathSentence(paths);
   return (
     <Section title={t('Connection from this browser')} actions={button} busy={running}>
-      {rungs === null && error === null && (
+      {paths === null && error === null && (
         <EmptyState icon={IconRoute} title={isOffline ? t('The host is offline') : t('Not tested yet')}>
           {isOffline
             ? t('An offline host cannot be tested. Connect it first.')
@@ -54,7 +54,7 @@ export function HostPreflight({ host }: { host: Pick<Host, 'id' | 'node_name' | 
         ) : (
           <Problem error={error} retry={preflight.start} />
         ))}
-      {rungs !== null && (
+      {paths !== null && (
         <>
           <div className={styles.finding} role="status" data-tone={sentence?.tone ?? 'info'}>
             {sentence === null ? (
@@ -70,8 +70,8 @@ export function HostPreflight({ host }: { host: Pick<Host, 'id' | 'node_name' | 
             </p>
           </div>
           <ul className={styles.checks}>
-            {rungs.map((tested) => (
-              <Rung key={tested.rung} tested={tested} readiness={host.readiness} />
+            {paths.map((tested) => (
+              <PathRow key={tested.path} tested={tested} readiness={host.readiness} />
             ))}
           </ul>
         </>
@@ -80,8 +80,8 @@ export function HostPreflight({ host }: { host: Pick<Host, 'id' | 'node_name' | 
   );
 }
 
-function Rung({ tested, readiness }: { tested: TestedRung; readiness: Host['readiness'] }) {
-  const { rung, planned, state } = tested;
+function PathRow({ tested, readiness }: { tested: TestedPath; readiness: Host['readiness'] }) {
+  const { path, planned, state } = tested;
   const [tone, label] = STATES[state.kind];
   return (
     <li className={styles.check}>
@@ -89,12 +89,12 @@ function Rung({ tested, readiness }: { tested: TestedRung; readiness: Host['read
         <StateChip tone={tone}>{t(label)}</StateChip>
       </span>
       <div className={styles.findingText}>
-        <p className={styles.findingTitle}>{rungName(rung)}</p>
+        <p className={styles.findingTitle}>{pathName(path)}</p>
         {state.kind === 'works' && <p>{t('Round trip {ms} ms', { ms: roundTripLabel(state.rttMs) })}</p>}
         {state.kind === 'failed' && <p>{failureText(state.error)}</p>}
         <Remedies
           lines={adviceFor({ planned, readiness }, state)}
-          label={t('command for {path}', { path: rungName(rung) })}
+          label={t('command for {path}', { path: pathName(path) })}
         />
       </div>
     </li>

@@ -1,7 +1,7 @@
-import type { PreflightRung } from '@footlight/protocol/preflight';
-import type { Host, PlannedRung } from '@footlight/protocol/rest';
+import type { Host, PlannedPath } from '@footlight/protocol/rest';
+import type { NetworkPath } from '@footlight/protocol/telemetry';
 import { describe, expect, test } from 'vitest';
-import { adviceFor, type HostPorts, pathSentence, type RungState } from './preflight-model.ts';
+import { adviceFor, type HostPorts, type PathState, pathSentence } from './preflight-model.ts';
 
 const range: HostPorts = {
   media_ports: { first: 50_000, last: 50_255, configured: true },
@@ -11,8 +11,8 @@ const ephemeral: HostPorts = {
   media_ports: { first: 32_768, last: 60_999, configured: false },
   fallback_port: null,
 };
-const planned = (rung: PreflightRung, part: Partial<PlannedRung> = {}): PlannedRung => ({
-  rung,
+const planned = (path: NetworkPath, part: Partial<PlannedPath> = {}): PlannedPath => ({
+  path,
   ice_servers: [],
   missing: null,
   ...part,
@@ -25,16 +25,16 @@ const closed: Host['readiness'] = [
     remediation: ['ufw allow 50000:50255/udp'],
   },
 ];
-const advice = (one: PlannedRung, state: RungState, readiness: Host['readiness'] = []) =>
+const advice = (one: PlannedPath, state: PathState, readiness: Host['readiness'] = []) =>
   adviceFor({ planned: one, readiness }, state);
-const works: RungState = { kind: 'works', rttMs: 3 };
-const blocked: RungState = { kind: 'no_connection', ports: range };
+const works: PathState = { kind: 'works', rttMs: 3 };
+const blocked: PathState = { kind: 'no_connection', ports: range };
 
 describe('the path that people will use', () => {
-  const shown = (...states: [PreflightRung, RungState][]) =>
-    pathSentence(states.map(([rung, state]) => ({ rung, state })));
+  const shown = (...states: [NetworkPath, PathState][]) =>
+    pathSentence(states.map(([path, state]) => ({ path, state })));
 
-  test.each<[string, [PreflightRung, RungState][], RegExp]>([
+  test.each<[string, [NetworkPath, PathState][], RegExp]>([
     [
       'direct',
       [
@@ -47,7 +47,7 @@ describe('the path that people will use', () => {
       'direct over TCP',
       [
         ['udp', blocked],
-        ['ice_tcp', works],
+        ['tcp', works],
       ],
       /only over TCP/,
     ],
@@ -55,7 +55,7 @@ describe('the path that people will use', () => {
       'TURN',
       [
         ['udp', blocked],
-        ['ice_tcp', { kind: 'missing' }],
+        ['tcp', { kind: 'missing' }],
         ['turn_udp', works],
       ],
       /only through the TURN server/,
@@ -105,10 +105,10 @@ describe('a blocked direct path', () => {
 
   test.each([
     ['udp', 'UDP ports 50000-50255'],
-    ['ice_tcp', 'TCP port 8444'],
-  ] as const)('is not the fault of a host without firewall rules: %s', (rung, ports) => {
+    ['tcp', 'TCP port 8444'],
+  ] as const)('is not the fault of a host without firewall rules: %s', (path, ports) => {
     const open = { id: 'media_reachability', status: 'pass' as const, summary: '', remediation: [] };
-    const lines = advice(planned(rung), blocked, [open]);
+    const lines = advice(planned(path), blocked, [open]);
     expect(lines[0]).toContain('look beyond the host');
     expect(lines[1]).toContain(`forward or open the ${ports} there too`);
     expect(lines[1]).toContain('SERVICE_ICE_SERVERS of the control plane');
@@ -130,13 +130,13 @@ describe('a blocked direct path', () => {
 describe('a TURN server', () => {
   const server = (...urls: string[]) => ({ ice_servers: [{ urls, username: 'u', credential: 'c' }] });
 
-  test.each<[PreflightRung, string, RegExp]>([
+  test.each<[NetworkPath, string, RegExp]>([
     ['turn_udp', 'turn:turn.example.org', /turn\.example\.org:3478\. Open this UDP port/],
     ['turn_tcp', 'turn:turn.example.org:3479?transport=tcp', /turn\.example\.org:3479\. Open this TCP port/],
     ['turn_tls', 'turns:turn.example.org', /turn\.example\.org:5349\. Open this TCP port/],
     ['turn_udp', 'turn:[2001:db8::1]:3478', /\[2001:db8::1\]:3478/],
-  ])('that gives no relay is named with its port: %s %s', (rung, url, text) => {
-    expect(advice(planned(rung, server(url)), { kind: 'no_relay' })[0]).toMatch(text);
+  ])('that gives no relay is named with its port: %s %s', (path, url, text) => {
+    expect(advice(planned(path, server(url)), { kind: 'no_relay' })[0]).toMatch(text);
   });
 
   test.each([
@@ -144,8 +144,8 @@ describe('a TURN server', () => {
     ['turn_udp', ephemeral, /UDP ports 32768-60999 of the host/, false],
     ['turn_tls', range, /UDP ports 50000-50255 and 8444 of the host/, false],
     ['turn_tls', ephemeral, /UDP ports 32768-60999 of the host/, true],
-  ] as const)('that does not reach the host needs the ports of the host: %s', (rung, ports, text, names) => {
-    const lines = advice(planned(rung, server('turn:turn.example.org')), { kind: 'no_connection', ports });
+  ] as const)('that does not reach the host needs the ports of the host: %s', (path, ports, text, names) => {
+    const lines = advice(planned(path, server('turn:turn.example.org')), { kind: 'no_connection', ports });
     expect(lines[0]).toMatch(text);
     expect(lines.join().includes('Chrome and Edge')).toBe(names);
   });
@@ -154,22 +154,22 @@ describe('a TURN server', () => {
     ['turn_udp', 'transport=udp'],
     ['turn_tcp', 'transport=tcp'],
     ['turn_tls', 'turns:'],
-  ] as const)('that is not configured names the variable, with a URL for %s', (rung, url) => {
-    const [line] = advice(planned(rung, { missing: 'turn_server' }), { kind: 'missing' });
+  ] as const)('that is not configured names the variable, with a URL for %s', (path, url) => {
+    const [line] = advice(planned(path, { missing: 'turn_server' }), { kind: 'missing' });
     expect(line).toContain('SERVICE_TURN_URLS');
     expect(line).toContain(url);
   });
 });
 
 test('a closed fallback port has its own firewall lines, or the command of the host', () => {
-  const lines = advice(planned('ice_tcp'), blocked);
+  const lines = advice(planned('tcp'), blocked);
   expect(lines).toContain('ufw allow 8444/tcp');
   expect(lines).toContain('nft insert rule inet filter input tcp dport 8444 accept');
-  expect(advice(planned('ice_tcp'), blocked, closed)).toContain('ufw allow 50000:50255/udp');
+  expect(advice(planned('tcp'), blocked, closed)).toContain('ufw allow 50000:50255/udp');
 });
 
 test('a host without a fallback port gets the command that sets one', () => {
-  const lines = advice(planned('ice_tcp'), { kind: 'missing' });
+  const lines = advice(planned('tcp'), { kind: 'missing' });
   expect(lines).toContain('SERVICE_MEDIA_FALLBACK_PORT=8444 footlight-agent install');
 });
 

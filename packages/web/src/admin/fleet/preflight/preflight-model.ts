@@ -1,6 +1,8 @@
 /** What the result of a connection test means, and what to do. Pure. Source: docs/address.md, "Routers and TURN". */
-import type { PreflightRung } from '@footlight/protocol/preflight';
-import type { Host, PlannedRung, Success } from '@footlight/protocol/rest';
+
+import type { Host, PlannedPath, Success } from '@footlight/protocol/rest';
+import type { NetworkPath } from '@footlight/protocol/telemetry';
+import { NETWORK_PATH_LABELS } from '../../../components/network-path-labels.ts';
 import { msg, t } from '../../../i18n/translate.ts';
 
 /** Ports on which the host takes media. */
@@ -11,7 +13,7 @@ export type HostPorts = Omit<Success<'preflight.offer'>, 'answer'>;
  * no relay. no_connection: browser and host found no path in time. missing: the server or the port of this path does not
  * exist. failed: the test itself could not be made.
  */
-export type RungResult =
+export type PathResult =
   | { kind: 'works'; rttMs: number }
   | { kind: 'no_relay' }
   | { kind: 'no_connection'; ports: HostPorts }
@@ -19,22 +21,15 @@ export type RungResult =
   | { kind: 'failed'; error: unknown };
 
 /** A path in the page. */
-export type RungState = RungResult | { kind: 'waiting' | 'testing' };
+export type PathState = PathResult | { kind: 'waiting' | 'testing' };
 
-const RUNG_NAMES: Readonly<Record<PreflightRung, string>> = {
-  udp: msg('Direct, UDP'),
-  ice_tcp: msg('Direct, TCP'),
-  turn_udp: msg('TURN over UDP'),
-  turn_tcp: msg('TURN over TCP'),
-  turn_tls: msg('TURN over TLS'),
-};
-export const rungName = (rung: PreflightRung): string => t(RUNG_NAMES[rung]);
+export const pathName = (path: NetworkPath): string => t(NETWORK_PATH_LABELS[path]);
 
-const PATH_AND_COST: Readonly<Record<PreflightRung, string>> = {
+const PATH_AND_COST: Readonly<Record<NetworkPath, string>> = {
   udp: msg(
     'People in this network reach the host directly over UDP. This is the fastest path, and it costs nothing.',
   ),
-  ice_tcp: msg(
+  tcp: msg(
     'People in this network reach the host directly, but only over TCP: after each lost packet the picture waits.',
   ),
   turn_udp: msg(
@@ -49,17 +44,17 @@ const PATH_AND_COST: Readonly<Record<PreflightRung, string>> = {
 };
 
 /**
- * The path that people in the browser's network will use, and its cost: the first rung that works. Only the direct path
+ * The path that people in the browser's network will use, and its cost: the first path that works. Only the direct path
  * over UDP has no cost.
- * @param rungs all rungs in their order
- * @returns null while a rung before the first working one is not tested
+ * @param paths all paths in their order
+ * @returns null while a path before the first working one is not tested
  */
 export function pathSentence(
-  rungs: readonly { rung: PreflightRung; state: RungState }[],
+  paths: readonly { path: NetworkPath; state: PathState }[],
 ): { tone: 'success' | 'warning' | 'danger'; text: string } | null {
-  for (const { rung, state } of rungs) {
+  for (const { path, state } of paths) {
     if (state.kind === 'works')
-      return { tone: rung === 'udp' ? 'success' : 'warning', text: t(PATH_AND_COST[rung]) };
+      return { tone: path === 'udp' ? 'success' : 'warning', text: t(PATH_AND_COST[path]) };
     if (state.kind === 'waiting' || state.kind === 'testing') return null;
   }
   return {
@@ -68,8 +63,8 @@ export function pathSentence(
   };
 }
 
-export interface RungFacts {
-  planned: PlannedRung;
+export interface PathFacts {
+  planned: PlannedPath;
   /** Readiness checks of the host; null: not reported. */
   readiness: Host['readiness'];
 }
@@ -78,17 +73,17 @@ export interface RungFacts {
  * What to do about a path that does not work, as lines of `Remedies`: sentences, and commands for a shell. Empty for a
  * path that works, and before its test.
  */
-export function adviceFor({ planned, readiness }: RungFacts, state: RungState): string[] {
-  const { rung } = planned;
+export function adviceFor({ planned, readiness }: PathFacts, state: PathState): string[] {
+  const { path } = planned;
   switch (state.kind) {
     case 'missing':
-      return rung === 'ice_tcp' ? missingFallbackPort() : missingTurnServer(rung);
+      return path === 'tcp' ? missingFallbackPort() : missingTurnServer(path);
     case 'no_relay':
       return unreachedTurnServer(planned);
     case 'no_connection':
-      if (rung === 'udp') return closedMediaPorts(state.ports, readiness);
-      if (rung === 'ice_tcp') return closedFallbackPort(state.ports, readiness);
-      return unreachedHost(rung, state.ports);
+      if (path === 'udp') return closedMediaPorts(state.ports, readiness);
+      if (path === 'tcp') return closedFallbackPort(state.ports, readiness);
+      return unreachedHost(path, state.ports);
     default:
       return [];
   }
@@ -101,23 +96,23 @@ function missingFallbackPort(): string[] {
   ];
 }
 
-const EXAMPLE_URLS: Readonly<Partial<Record<PreflightRung, string>>> = {
+const EXAMPLE_URLS: Readonly<Partial<Record<NetworkPath, string>>> = {
   turn_udp: 'turn:turn.example.org:3478?transport=udp',
   turn_tcp: 'turn:turn.example.org:3478?transport=tcp',
   turn_tls: 'turns:turn.example.org:443?transport=tcp',
 };
 
-function missingTurnServer(rung: PreflightRung): string[] {
+function missingTurnServer(path: NetworkPath): string[] {
   return [
     t(
       'Add a URL such as {url} to SERVICE_TURN_URLS of the control plane, and set SERVICE_TURN_SECRET. docs/address.md explains how to set up a TURN server.',
-      { url: EXAMPLE_URLS[rung] ?? '' },
+      { url: EXAMPLE_URLS[path] ?? '' },
     ),
   ];
 }
 
 /** Host and port of TURN URLs, for example `turn.example.org:3478`. */
-function turnAddresses({ ice_servers }: PlannedRung): string {
+function turnAddresses({ ice_servers }: PlannedPath): string {
   const addresses = ice_servers
     .flatMap(({ urls }) => urls)
     .map((url) => {
@@ -128,9 +123,9 @@ function turnAddresses({ ice_servers }: PlannedRung): string {
   return [...new Set(addresses)].join(', ');
 }
 
-function unreachedTurnServer(planned: PlannedRung): string[] {
+function unreachedTurnServer(planned: PlannedPath): string[] {
   const addresses = turnAddresses(planned);
-  const protocol = planned.rung === 'turn_udp' ? 'UDP' : 'TCP';
+  const protocol = planned.path === 'turn_udp' ? 'UDP' : 'TCP';
   return [
     t(
       'This browser got no relay from {addresses}. Open this {protocol} port on the TURN server and in this network.',
@@ -142,7 +137,7 @@ function unreachedTurnServer(planned: PlannedRung): string[] {
     t(
       'If the port is open, check that SERVICE_TURN_SECRET and static-auth-secret of the TURN server are the same.',
     ),
-    ...(planned.rung === 'turn_tls'
+    ...(planned.path === 'turn_tls'
       ? [t("With TLS, the browser must also trust the TURN server's certificate, for the name in the URL.")]
       : []),
   ];
@@ -218,7 +213,7 @@ function hostFirewall(
   ];
 }
 
-function unreachedHost(rung: PreflightRung, { media_ports, fallback_port }: HostPorts): string[] {
+function unreachedHost(path: NetworkPath, { media_ports, fallback_port }: HostPorts): string[] {
   const ports = portRange(media_ports, '-');
   const reach =
     fallback_port === null
@@ -233,7 +228,7 @@ function unreachedHost(rung: PreflightRung, { media_ports, fallback_port }: Host
   return [
     reach,
     t('On the TURN server, check denied-peer-ip and allowed-peer-ip in turnserver.conf.'),
-    ...(rung !== 'turn_udp' && fallback_port === null
+    ...(path !== 'turn_udp' && fallback_port === null
       ? [t('Chrome and Edge can use this path only if the host has a fallback port.')]
       : []),
   ];

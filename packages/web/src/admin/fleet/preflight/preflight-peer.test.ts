@@ -1,5 +1,6 @@
 import { ManualClock } from '@footlight/platform/testing';
-import { MAX_PREFLIGHT_SDP, type PreflightRung } from '@footlight/protocol/preflight';
+import { MAX_PREFLIGHT_SDP } from '@footlight/protocol/preflight';
+import type { NetworkPath } from '@footlight/protocol/telemetry';
 import { expect, test, vi } from 'vitest';
 import { testPeer } from './preflight-peer.ts';
 
@@ -55,7 +56,7 @@ class FakePeer extends EventTarget {
   };
 }
 
-function begin(rung: PreflightRung = 'udp', sdp = HOST) {
+function begin(path: NetworkPath = 'udp', sdp = HOST) {
   const clock = new ManualClock();
   const ending = new AbortController();
   const peers: FakePeer[] = [];
@@ -66,7 +67,7 @@ function begin(rung: PreflightRung = 'udp', sdp = HOST) {
     }),
   );
   const result = testPeer({
-    planned: { rung, ice_servers: [{ urls: ['turn:turn.example.org'], username: 'u', credential: 'c' }] },
+    planned: { path, ice_servers: [{ urls: ['turn:turn.example.org'], username: 'u', credential: 'c' }] },
     clock,
     signal: ending.signal,
     exchange,
@@ -106,10 +107,10 @@ test('a path works: the offer has all candidates, and the round trip is measured
 
 test.each([
   ['udp', 'all'],
-  ['ice_tcp', 'all'],
+  ['tcp', 'all'],
   ['turn_tls', 'relay'],
-] as const)('the browser uses for %s only paths of this kind', async (rung, policy) => {
-  const { ending, result, peer } = begin(rung);
+] as const)('the browser uses for %s only paths of this kind', async (path, policy) => {
+  const { ending, result, peer } = begin(path);
   expect(peer.configuration.iceTransportPolicy).toBe(policy);
   ending.abort();
   await expect(result).rejects.toThrow();
@@ -143,7 +144,7 @@ test('a host that does not echo does not work', async () => {
 });
 
 test('a host without a fallback port has no path over TCP', async () => {
-  const { exchange, result, peer, turn } = begin('ice_tcp');
+  const { exchange, result, peer, turn } = begin('tcp');
   exchange.mockResolvedValue({ ...PORTS, answer: null, fallback_port: null } as never);
   await turn();
   peer.gathered();

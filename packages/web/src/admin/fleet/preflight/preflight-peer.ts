@@ -1,7 +1,8 @@
 import type { Clock, Timer } from '@footlight/platform/timer';
-import { MAX_PREFLIGHT_SDP, type PreflightRung } from '@footlight/protocol/preflight';
-import type { PlannedRung, Success } from '@footlight/protocol/rest';
-import type { RungResult } from './preflight-model.ts';
+import { MAX_PREFLIGHT_SDP } from '@footlight/protocol/preflight';
+import type { PlannedPath, Success } from '@footlight/protocol/rest';
+import type { NetworkPath } from '@footlight/protocol/telemetry';
+import type { PathResult } from './preflight-model.ts';
 
 /** Time to gather candidates, and to get a relay from a TURN server, which may need a TLS connection. */
 const GATHER_MS = 2_000;
@@ -13,7 +14,7 @@ const ECHOES = 5;
 const ECHO_MS = 4_000;
 
 export interface PeerTest {
-  planned: Pick<PlannedRung, 'rung' | 'ice_servers'>;
+  planned: Pick<PlannedPath, 'path' | 'ice_servers'>;
   clock: Clock;
   /** Ends the test. */
   signal: AbortSignal;
@@ -23,19 +24,19 @@ export interface PeerTest {
   connect?: (configuration: RTCConfiguration) => RTCPeerConnection;
 }
 
-const isRelayed = (rung: PreflightRung) => rung.startsWith('turn_');
+const isRelayed = (path: NetworkPath) => path.startsWith('turn_');
 
 /**
  * Tests one path: offers a data channel with all candidates of the path, connects, and measures some round trips. Closes
  * the connection in any case.
  * @throws when the host gives no answer, or the test was ended
  */
-export async function testPeer(test: PeerTest): Promise<RungResult> {
+export async function testPeer(test: PeerTest): Promise<PathResult> {
   const { planned, clock, signal, exchange } = test;
   const connect = test.connect ?? ((configuration) => new RTCPeerConnection(configuration));
   const peer = connect({
     iceServers: planned.ice_servers as RTCIceServer[],
-    iceTransportPolicy: isRelayed(planned.rung) ? 'relay' : 'all',
+    iceTransportPolicy: isRelayed(planned.path) ? 'relay' : 'all',
   });
   try {
     const channel = peer.createDataChannel('preflight');
@@ -44,10 +45,10 @@ export async function testPeer(test: PeerTest): Promise<RungResult> {
     await settled(peer, 'icegatheringstatechange', isGathered, {
       clock,
       signal,
-      limitMs: isRelayed(planned.rung) ? RELAY_MS : GATHER_MS,
+      limitMs: isRelayed(planned.path) ? RELAY_MS : GATHER_MS,
     });
     const offer = peer.localDescription?.sdp ?? '';
-    if (isRelayed(planned.rung) && !offer.includes(' typ relay')) return { kind: 'no_relay' };
+    if (isRelayed(planned.path) && !offer.includes(' typ relay')) return { kind: 'no_relay' };
     if (offer.length > MAX_PREFLIGHT_SDP) throw new Error('the offer of this browser is too long');
     const { answer, ...ports } = await exchange(offer);
     signal.throwIfAborted();

@@ -1,20 +1,20 @@
-import type { PreflightRung } from '@footlight/protocol/preflight';
-import type { PlannedRung } from '@footlight/protocol/rest';
+import type { PlannedPath } from '@footlight/protocol/rest';
+import type { NetworkPath } from '@footlight/protocol/telemetry';
 import { useEffect, useRef, useState } from 'react';
 import { call } from '../../../api/client.ts';
 import { clock } from '../../../clock.ts';
-import type { RungState } from './preflight-model.ts';
+import type { PathState } from './preflight-model.ts';
 import { testPeer } from './preflight-peer.ts';
 
-export interface TestedRung {
-  rung: PreflightRung;
-  planned: PlannedRung;
-  state: RungState;
+export interface TestedPath {
+  path: NetworkPath;
+  planned: PlannedPath;
+  state: PathState;
 }
 
 export interface Preflight {
   /** null: not tested yet. */
-  rungs: readonly TestedRung[] | null;
+  paths: readonly TestedPath[] | null;
   running: boolean;
   /** Why the test could not start; null: no error. */
   error: unknown;
@@ -26,33 +26,33 @@ export interface Preflight {
  * slow each other down. The test ends when the page is left.
  */
 export function usePreflight(hostId: string): Preflight {
-  const [rungs, setRungs] = useState<readonly TestedRung[] | null>(null);
+  const [paths, setPaths] = useState<readonly TestedPath[] | null>(null);
   const [running, setRunning] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const ending = useRef<AbortController | null>(null);
   useEffect(() => () => ending.current?.abort(), []);
 
   async function run(signal: AbortSignal): Promise<void> {
-    const { rungs: planned } = await call('preflight.start', { params: { id: hostId }, signal });
-    setRungs(
+    const { paths: planned } = await call('preflight.start', { params: { id: hostId }, signal });
+    setPaths(
       planned.map((one) => ({
-        rung: one.rung,
+        path: one.path,
         planned: one,
         state: { kind: one.missing === null ? 'waiting' : 'missing' },
       })),
     );
-    const show = (rung: PreflightRung, state: RungState) =>
-      setRungs((shown) => shown?.map((one) => (one.rung === rung ? { ...one, state } : one)) ?? null);
+    const show = (path: NetworkPath, state: PathState) =>
+      setPaths((shown) => shown?.map((one) => (one.path === path ? { ...one, state } : one)) ?? null);
     for (const one of planned) {
       if (one.missing !== null) continue;
-      show(one.rung, { kind: 'testing' });
+      show(one.path, { kind: 'testing' });
       const exchange = (offer: string) =>
-        call('preflight.offer', { params: { id: hostId }, body: { rung: one.rung, offer }, signal });
+        call('preflight.offer', { params: { id: hostId }, body: { path: one.path, offer }, signal });
       const state = await testPeer({ planned: one, clock, signal, exchange }).catch(
-        (cause: unknown): RungState => ({ kind: 'failed', error: cause }),
+        (cause: unknown): PathState => ({ kind: 'failed', error: cause }),
       );
       if (signal.aborted) return;
-      show(one.rung, state);
+      show(one.path, state);
     }
   }
 
@@ -62,7 +62,7 @@ export function usePreflight(hostId: string): Preflight {
     ending.current = controller;
     setRunning(true);
     setError(null);
-    setRungs(null);
+    setPaths(null);
     void run(controller.signal)
       .catch((cause: unknown) => {
         if (!controller.signal.aborted) setError(cause);
@@ -71,5 +71,5 @@ export function usePreflight(hostId: string): Preflight {
         if (!controller.signal.aborted) setRunning(false);
       });
   };
-  return { rungs, running, error, start };
+  return { paths, running, error, start };
 }

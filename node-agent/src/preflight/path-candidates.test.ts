@@ -1,6 +1,6 @@
-import { PREFLIGHT_RUNGS } from '@footlight/protocol/preflight';
+import { NETWORK_PATHS } from '@footlight/protocol/telemetry';
 import { describe, expect, test } from 'vitest';
-import { answeredCandidates, usesCandidate } from './rung-candidates.ts';
+import { answeredCandidates, usesCandidate } from './path-candidates.ts';
 
 const line = (address: string, type: string, transport = 'UDP') =>
   `candidate:1 1 ${transport} 2122260223 ${address} 50000 typ ${type}`;
@@ -22,23 +22,23 @@ describe('the host offers', () => {
 
   test.each([
     ['udp', [host, reflexive], udpFallback],
-    ['ice_tcp', [], tcpFallback],
+    ['tcp', [], tcpFallback],
     ['turn_udp', [host, reflexive, relay], udpFallback],
     ['turn_tcp', [host, reflexive, relay], udpFallback],
     ['turn_tls', [host, reflexive, relay], udpFallback],
-  ] as const)('for the rung %s', (rung, own, fallback) => {
+  ] as const)('for the path %s', (path, own, fallback) => {
     const found = [host, reflexive, relay];
-    expect(answeredCandidates(rung, found, null)).toEqual(own);
-    expect(answeredCandidates(rung, found, 8444)).toEqual([...own, ...fallback]);
+    expect(answeredCandidates(path, found, null)).toEqual(own);
+    expect(answeredCandidates(path, found, 8444)).toEqual([...own, ...fallback]);
   });
 });
 
 test('a path other than the tested one gets no candidate of the browser', () => {
-  const used = (rung: (typeof PREFLIGHT_RUNGS)[number]) =>
-    [host, local, reflexive, relay].filter((candidate) => usesCandidate(rung, candidate));
-  expect(PREFLIGHT_RUNGS.map((rung) => [rung, used(rung).length])).toEqual([
+  const used = (path: (typeof NETWORK_PATHS)[number]) =>
+    [host, local, reflexive, relay].filter((candidate) => usesCandidate(path, candidate));
+  expect(NETWORK_PATHS.map((path) => [path, used(path).length])).toEqual([
     ['udp', 3],
-    ['ice_tcp', 0],
+    ['tcp', 0],
     ['turn_udp', 1],
     ['turn_tcp', 1],
     ['turn_tls', 1],

@@ -1,7 +1,8 @@
 /** Which ICE servers belong to which path of a connection test. Pure. */
-import { PREFLIGHT_RUNGS, type PreflightRung } from '@footlight/protocol/preflight';
-import type { PlannedRung } from '@footlight/protocol/rest';
+
+import type { PlannedPath } from '@footlight/protocol/rest';
 import type { IceServer } from '@footlight/protocol/signal';
+import { NETWORK_PATHS, type NetworkPath } from '@footlight/protocol/telemetry';
 
 const STUN = /^stuns?:/;
 /**
@@ -25,12 +26,12 @@ function withUrls(servers: readonly IceServer[], pattern: RegExp): IceServer[] {
  * The paths of a test, each with the ICE servers for the browser.
  * @param servers all ICE servers, with credentials
  */
-export function planRungs(servers: readonly IceServer[]): PlannedRung[] {
-  return PREFLIGHT_RUNGS.map((rung) => {
-    if (rung === 'ice_tcp') return { rung, ice_servers: [], missing: null };
-    if (rung === 'udp') return { rung, ice_servers: withUrls(servers, STUN), missing: null };
-    const ice_servers = withUrls(servers, TURN[rung]);
-    return { rung, ice_servers, missing: ice_servers.length > 0 ? null : 'turn_server' };
+export function planPaths(servers: readonly IceServer[]): PlannedPath[] {
+  return NETWORK_PATHS.map((path) => {
+    if (path === 'tcp') return { path, ice_servers: [], missing: null };
+    if (path === 'udp') return { path, ice_servers: withUrls(servers, STUN), missing: null };
+    const ice_servers = withUrls(servers, TURN[path]);
+    return { path, ice_servers, missing: ice_servers.length > 0 ? null : 'turn_server' };
   });
 }
 
@@ -38,10 +39,10 @@ export function planRungs(servers: readonly IceServer[]): PlannedRung[] {
  * The ICE servers for the host: a relay of its own would be another path, except in a test of a TURN server. Behind a
  * router, the host needs STUN for the public address of its fallback port.
  */
-export function hostServers(rung: PreflightRung, servers: readonly IceServer[]): IceServer[] {
-  switch (rung) {
+export function hostServers(path: NetworkPath, servers: readonly IceServer[]): IceServer[] {
+  switch (path) {
     case 'udp':
-    case 'ice_tcp':
+    case 'tcp':
       return withUrls(servers, STUN);
     default:
       return [...servers];

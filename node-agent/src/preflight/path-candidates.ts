@@ -1,5 +1,5 @@
 /** Decides which candidates a test may use, so that only the tested path can connect. Pure. */
-import type { PreflightRung } from '@footlight/protocol/preflight';
+import type { NetworkPath } from '@footlight/protocol/telemetry';
 import { fallbackCandidates } from '../media/fallback/offered-candidates.ts';
 import { parseCandidate } from '../media/webrtc/candidates.ts';
 
@@ -12,14 +12,14 @@ const isTcp = (line: string) => parseCandidate(line)?.transport.toLowerCase() ==
  * @param fallbackPort null: the host has no fallback port
  */
 export function answeredCandidates(
-  rung: PreflightRung,
+  path: NetworkPath,
   found: readonly string[],
   fallbackPort: number | null,
 ): string[] {
   const fallback =
     fallbackPort === null ? [] : found.flatMap((line) => fallbackCandidates(line, fallbackPort));
-  if (rung === 'ice_tcp') return fallback.filter(isTcp);
-  const own = rung === 'udp' ? found.filter((line) => !isRelay(line)) : found;
+  if (path === 'tcp') return fallback.filter(isTcp);
+  const own = path === 'udp' ? found.filter((line) => !isRelay(line)) : found;
   return [...own, ...fallback.filter((line) => !isTcp(line))];
 }
 
@@ -27,11 +27,11 @@ export function answeredCandidates(
  * Whether the host uses a candidate of the browser. With ICE-TCP, only the browser connects: a check from the host
  * would open the direct path over UDP.
  */
-export function usesCandidate(rung: PreflightRung, line: string): boolean {
-  switch (rung) {
+export function usesCandidate(path: NetworkPath, line: string): boolean {
+  switch (path) {
     case 'udp':
       return !isRelay(line);
-    case 'ice_tcp':
+    case 'tcp':
       return false;
     default:
       return isRelay(line);

@@ -1,6 +1,6 @@
-import { PREFLIGHT_RUNGS } from '@footlight/protocol/preflight';
+import { NETWORK_PATHS } from '@footlight/protocol/telemetry';
 import { expect, test } from 'vitest';
-import { hostServers, planRungs } from './rungs.ts';
+import { hostServers, planPaths } from './paths.ts';
 
 const stun = { urls: ['stun:stun.example.org'] };
 const turn = {
@@ -17,8 +17,8 @@ const turn = {
 };
 
 test('each path gets only the servers of its transport, with their credentials', () => {
-  const planned = planRungs([turn, stun]);
-  expect(planned.map(({ rung }) => rung)).toEqual(PREFLIGHT_RUNGS);
+  const planned = planPaths([turn, stun]);
+  expect(planned.map(({ path }) => path)).toEqual(NETWORK_PATHS);
   expect(planned.map(({ missing }) => missing)).toEqual([null, null, null, null, null]);
   const credentials = { username: 'u', credential: 'c' };
   expect(planned.map(({ ice_servers }) => ice_servers)).toEqual([
@@ -31,7 +31,7 @@ test('each path gets only the servers of its transport, with their credentials',
 });
 
 test('a path without its server says what is missing', () => {
-  expect(planRungs([stun]).map(({ missing }) => missing)).toEqual([
+  expect(planPaths([stun]).map(({ missing }) => missing)).toEqual([
     null,
     null,
     'turn_server',
@@ -41,7 +41,7 @@ test('a path without its server says what is missing', () => {
 });
 
 test('the host gets a STUN server for each path, and a TURN server only for a test of a TURN server', () => {
-  expect(PREFLIGHT_RUNGS.map((rung) => hostServers(rung, [turn, stun]))).toEqual([
+  expect(NETWORK_PATHS.map((path) => hostServers(path, [turn, stun]))).toEqual([
     [stun],
     [stun],
     [turn, stun],
