@@ -1,5 +1,6 @@
-import { preflightSchema } from '@footlight/protocol/agent';
+import { ackSchema, preflightAnswer, preflightSchema } from '@footlight/protocol/agent';
 import { z } from 'zod';
+import { fallbackOrder } from '../media/fallback/fallback-messages.ts';
 
 /** What a test process gets from the agent: the command without its id, and the host's media settings. */
 export const preflightOrder = preflightSchema.omit({ type: true, id: true }).extend({
@@ -12,14 +13,20 @@ export const preflightOrder = preflightSchema.omit({ type: true, id: true }).ext
 });
 export type PreflightOrder = z.infer<typeof preflightOrder>;
 
-/** The only message of a test process. refused: the offer cannot be used; `why` is for people. */
+/** A connection in the bounds of the process of the fallback port, which ends at a message that it cannot read. */
+const connection = fallbackOrder.options[1].pick({ ufrag: true, pwd: true, port: true });
+
+/**
+ * The only message of a test process. refused: the offer cannot be used; `why` is for people. A browser may have
+ * exploited this process, so its texts have the bounds of the ack that carries them.
+ */
 export const preflightOutcome = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('answer'),
-    sdp: z.string(),
+    sdp: preflightAnswer.shape.answer.unwrap(),
     /** The connection, as the fallback port forwards to it; null: it has no host candidate. `pwd` is secret. */
-    connection: z.object({ ufrag: z.string(), pwd: z.string(), port: z.int() }).nullable(),
+    connection: connection.nullable(),
   }),
-  z.object({ type: z.literal('refused'), why: z.string() }),
+  z.object({ type: z.literal('refused'), why: ackSchema.shape.error.unwrap() }),
 ]);
 export type PreflightOutcome = z.infer<typeof preflightOutcome>;
