@@ -2,9 +2,10 @@ import { type Clock, errorText, type Timer } from '@footlight/platform';
 import { MAX_PREFLIGHT_ECHO_BYTES, MAX_PREFLIGHT_ECHOES } from '@footlight/protocol/preflight';
 import * as datachannel from 'node-datachannel';
 import { hostPort, iceCredentials } from '../media/fallback/offered-candidates.ts';
-import { CandidateBudget, candidateLine, isOfferable, judgeCandidate } from '../media/webrtc/candidates.ts';
+import { CandidateBudget, isOfferable } from '../media/webrtc/candidates.ts';
 import { nativeIceServers } from '../media/webrtc/ice-servers.ts';
 import type { LocalNameResolver } from '../media/webrtc/mdns.ts';
+import { addRemoteCandidate, admitCandidate, bindingOf } from '../media/webrtc/native-connection.ts';
 import { readAnswer } from '../media/webrtc/sdp-answer.ts';
 import { answeredCandidates, usesCandidate } from './path-candidates.ts';
 import type { PreflightOrder, PreflightOutcome } from './preflight-messages.ts';
@@ -50,14 +51,11 @@ export class PreflightPeer {
   constructor(order: PreflightOrder, deps: PreflightPeerDeps) {
     this.#order = order;
     this.#deps = deps;
-    const [portRangeBegin, portRangeEnd] = order.ports ?? [1024, 65535];
     this.#connection = new datachannel.PeerConnection('preflight', {
       iceServers: nativeIceServers(order.ice_servers),
       disableAutoNegotiation: true,
       maxMessageSize: MAX_MESSAGE_BYTES,
-      portRangeBegin,
-      portRangeEnd,
-      ...(order.addresses?.length === 1 && order.addresses[0] ? { bindAddress: order.addresses[0] } : {}),
+      ...bindingOf(order.addresses, order.ports),
     });
   }
 
@@ -177,21 +175,8 @@ export class PreflightPeer {
 
   #useCandidate(line: string): void {
     if (!usesCandidate(this.#order.path, line)) return;
-    const verdict = judgeCandidate(line);
-    if (verdict.kind === 'use') this.#addRemote(candidateLine(verdict.candidate));
-    if (verdict.kind === 'resolve') {
-      void this.#deps.resolver.resolve(verdict.name).then((address) => {
-        if (address !== null) this.#addRemote(candidateLine(verdict.candidate, address));
-      });
-    }
-  }
-
-  #addRemote(line: string): void {
-    if (this.#closed) return;
-    try {
-      this.#connection.addRemoteCandidate(line, '0');
-    } catch {
-      // Ignored: an unusable candidate only means one path less.
-    }
+    admitCandidate(line, this.#deps.resolver, (usable) => {
+      if (!this.#closed) addRemoteCandidate(this.#connection, usable, '0');
+    });
   }
 }

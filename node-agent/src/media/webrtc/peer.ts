@@ -8,9 +8,10 @@ import { NominationHold } from '../fallback/nomination-hold.ts';
 import { loopbackOf } from '../fallback/offered-candidates.ts';
 import type { MediaClock } from '../session/media-clock.ts';
 import { PeerMedia } from '../viewer/peer-media.ts';
-import { CandidateBudget, candidateLine, isOfferable, judgeCandidate } from './candidates.ts';
+import { CandidateBudget, isOfferable } from './candidates.ts';
 import { nativeIceServers } from './ice-servers.ts';
 import type { LocalNameResolver } from './mdns.ts';
+import { addRemoteCandidate, admitCandidate, bindingOf } from './native-connection.ts';
 import { decideMove, type PeerEnd, type PeerFailure, type PeerState } from './peer-state.ts';
 import { type AnsweredLine, judgeAnswer } from './sdp-answer.ts';
 import {
@@ -133,17 +134,10 @@ export class Peer {
     this.#options = options;
     this.pcId = options.pcId;
     this.clientId = options.clientId;
-    const [portRangeBegin, portRangeEnd] = options.ports ?? [1024, 65535];
     this.#connection = new datachannel.PeerConnection(options.pcId, {
       iceServers: nativeIceServers(options.iceServers),
       disableAutoNegotiation: true,
-      portRangeBegin,
-      portRangeEnd,
-      // The library can bind only one address. If several are configured, candidates with other addresses are dropped
-      // instead.
-      ...(options.addresses?.length === 1 && options.addresses[0]
-        ? { bindAddress: options.addresses[0] }
-        : {}),
+      ...bindingOf(options.addresses, options.ports),
     });
     const { fallback: access, pcId, clock, addresses } = options;
     const send = (candidate: string, mid: string) => {
@@ -425,22 +419,11 @@ export class Peer {
   }
 
   #useCandidate(line: string): void {
-    const verdict = judgeCandidate(line);
-    if (verdict.kind === 'use') this.#addRemote(candidateLine(verdict.candidate));
-    if (verdict.kind === 'resolve') {
-      void this.#options.resolver.resolve(verdict.name).then((address) => {
-        if (address !== null) this.#addRemote(candidateLine(verdict.candidate, address));
-      });
-    }
+    admitCandidate(line, this.#options.resolver, (usable) => this.#addRemote(usable));
   }
 
   #addRemote(line: string): void {
-    if (this.#state === 'closed') return;
-    try {
-      this.#connection.addRemoteCandidate(line, 'video');
-    } catch {
-      // Ignored: an unusable candidate only means one path less.
-    }
+    if (this.#state !== 'closed') addRemoteCandidate(this.#connection, line, 'video');
   }
 
   /** Handles a duplicate answer; only the first one is logged. */
