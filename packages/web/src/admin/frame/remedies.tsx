@@ -2,7 +2,8 @@ import { Fragment } from 'react';
 import { CopyLine } from '../../components/copy-line.tsx';
 import { t } from '../../i18n/translate.ts';
 
-const isSentence = (line: string | undefined): line is string => line !== undefined && /[.:]$/.test(line);
+/** Whether a line of remedies is a sentence, and no command. */
+export const isSentence = (line: string): boolean => /[.:]$/.test(line);
 
 /**
  * Remedies: commands to copy, and sentences, which end with a full stop, or with a colon before a command. Commands

@@ -88,7 +88,7 @@ test('a path that could not be tested says why, and the others are tested', asyn
   });
   await begin();
   (await row('Direct, UDP')).getByText('This browser could not make the test.');
-  await screen.findByText(/only through the TURN server/);
+  await screen.findByText(/^TURN over UDP works\..* could not be tested: Direct, UDP\.$/);
 });
 
 test('an old agent must be updated', async () => {

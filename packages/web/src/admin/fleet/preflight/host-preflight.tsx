@@ -1,6 +1,6 @@
 import type { Host } from '@footlight/protocol/rest';
 import { Button, Loader } from '@mantine/core';
-import { IconAlertTriangle, IconCircleCheck, IconRoute } from '@tabler/icons-react';
+import { IconAlertTriangle, IconCircleCheck, IconInfoCircle, IconRoute } from '@tabler/icons-react';
 import { ApiFailure } from '../../../api/client.ts';
 import { errorText } from '../../../api/error-text.ts';
 import { EmptyState } from '../../../components/empty-state.tsx';
@@ -61,6 +61,8 @@ export function HostPreflight({ host }: { host: Pick<Host, 'id' | 'node_name' | 
               <Loader size={20} />
             ) : sentence.tone === 'success' ? (
               <IconCircleCheck size={20} aria-hidden="true" />
+            ) : sentence.tone === 'info' ? (
+              <IconInfoCircle size={20} aria-hidden="true" />
             ) : (
               <IconAlertTriangle size={20} aria-hidden="true" />
             )}

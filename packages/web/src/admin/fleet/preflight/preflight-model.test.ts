@@ -28,6 +28,7 @@ const closed: Host['readiness'] = [
 const advice = (one: PlannedPath, state: PathState, readiness: Host['readiness'] = []) =>
   adviceFor({ planned: one, readiness }, state);
 const works: PathState = { kind: 'works', rttMs: 3 };
+const failed: PathState = { kind: 'failed', error: new Error('offline') };
 const blocked: PathState = { kind: 'no_connection', ports: range };
 
 describe('the path that people will use', () => {
@@ -78,6 +79,34 @@ describe('the path that people will use', () => {
     expect(shown(['udp', blocked], ['turn_udp', { kind: 'missing' }])).toMatchObject({ tone: 'danger' });
   });
 
+  test('is not known if a better path could not be tested, which the sentence names', () => {
+    const states: [NetworkPath, PathState][] = [
+      ['udp', failed],
+      ['tcp', blocked],
+      ['turn_udp', works],
+    ];
+    expect(shown(...states)).toEqual({
+      tone: 'info',
+      text: expect.stringMatching(/^TURN over UDP works\. .*: Direct, UDP\.$/),
+    });
+    const text = shown(['udp', works], ['tcp', failed])?.text;
+    expect(text).toMatch(/directly over UDP/);
+  });
+
+  test('is not known if no tested path works, but another could not be tested', () => {
+    const sentence = shown(['udp', blocked], ['tcp', failed], ['turn_udp', failed]);
+    expect(sentence).toEqual({
+      tone: 'info',
+      text: expect.stringMatching(/^No path that was tested works\..*: Direct, TCP; TURN over UDP\.$/),
+    });
+  });
+
+  test('is not known if all tests failed, and no line below is promised', () => {
+    const sentence = shown(['udp', failed], ['tcp', { kind: 'missing' }], ['turn_udp', failed]);
+    expect(sentence).toEqual({ tone: 'info', text: expect.stringMatching(/^No path could be tested\./) });
+    expect(sentence?.text).not.toContain('below');
+  });
+
   test('is not known while a better path is not tested', () => {
     expect(shown(['udp', { kind: 'testing' }], ['turn_udp', { kind: 'waiting' }])).toBeNull();
     expect(shown(['udp', blocked], ['turn_udp', { kind: 'waiting' }])).toBeNull();
@@ -107,12 +136,22 @@ describe('a blocked direct path', () => {
     ['udp', 'UDP ports 50000-50255'],
     ['tcp', 'TCP port 8444'],
   ] as const)('is not the fault of a host without firewall rules: %s', (path, ports) => {
-    const open = { id: 'media_reachability', status: 'pass' as const, summary: '', remediation: [] };
-    const lines = advice(planned(path), blocked, [open]);
+    const open = ['media_reachability', 'media_fallback'].map((id) => ({
+      ...{ id, status: 'pass' as const },
+      ...{ summary: '', remediation: [] },
+    }));
+    const lines = advice(planned(path), blocked, open);
     expect(lines[0]).toContain('look beyond the host');
     expect(lines[1]).toContain(`forward or open the ${ports} there too`);
     expect(lines[1]).toContain('SERVICE_ICE_SERVERS of the control plane');
     expect(lines.join()).not.toMatch(/ufw|nft/);
+  });
+
+  test('of a host without an address says so, and names no firewall', () => {
+    const summary = 'This host has no address besides loopback, so no viewer can receive its picture.';
+    const remedy = 'Connect a network interface, or set SERVICE_MEDIA_ADDRESSES to an address of this host.';
+    const check = { id: 'media_reachability', status: 'fail' as const, summary, remediation: [remedy] };
+    expect(advice(planned('udp'), blocked, [check])).toEqual([summary, remedy]);
   });
 
   test('says for ephemeral ports how to make the range smaller', () => {
@@ -161,11 +200,32 @@ describe('a TURN server', () => {
   });
 });
 
-test('a closed fallback port has its own firewall lines, or the command of the host', () => {
+test('a closed fallback port has its own firewall lines', () => {
   const lines = advice(planned('tcp'), blocked);
   expect(lines).toContain('ufw allow 8444/tcp');
   expect(lines).toContain('nft insert rule inet filter input tcp dport 8444 accept');
-  expect(advice(planned('tcp'), blocked, closed)).toContain('ufw allow 50000:50255/udp');
+});
+
+describe('a closed fallback port, if a check of the host found closed ports', () => {
+  const check = (command: string) => ({
+    id: 'media_fallback',
+    status: 'fail' as const,
+    summary: 'A firewall closes the fallback port.',
+    remediation: [command],
+  });
+
+  test('uses the command of the check of this port, not of the media ports', () => {
+    const own = 'ufw allow 8444/tcp && ufw allow 8444/udp';
+    const lines = advice(planned('tcp'), blocked, [...closed, check(own)]);
+    expect(lines.slice(0, 2)).toEqual([expect.stringMatching(/closes its fallback port/), own]);
+    expect(advice(planned('udp'), blocked, [check(own)]).join()).not.toContain(own);
+  });
+
+  test('uses no command that opens the port only for UDP', () => {
+    const lines = advice(planned('tcp'), blocked, [check('ufw allow 8444/udp')]);
+    expect(lines).toContain('nft insert rule inet filter input tcp dport 8444 accept');
+    expect(lines).not.toContain('ufw allow 8444/udp');
+  });
 });
 
 test('a host without a fallback port gets the command that sets one', () => {

@@ -4,6 +4,8 @@ import type { Host, PlannedPath, Success } from '@footlight/protocol/rest';
 import type { NetworkPath } from '@footlight/protocol/telemetry';
 import { NETWORK_PATH_LABELS } from '../../../components/network-path-labels.ts';
 import { msg, t } from '../../../i18n/translate.ts';
+import { isSentence } from '../../frame/remedies.tsx';
+import { checkSentence } from '../readiness-labels.ts';
 
 /** Ports on which the host takes media. */
 export type HostPorts = Omit<Success<'preflight.offer'>, 'answer'>;
@@ -43,20 +45,45 @@ const PATH_AND_COST: Readonly<Record<NetworkPath, string>> = {
   ),
 };
 
+export interface Finding {
+  tone: 'success' | 'info' | 'warning' | 'danger';
+  text: string;
+}
+
 /**
  * The path that people in the browser's network will use, and its cost: the first path that works. Only the direct path
- * over UDP has no cost.
+ * over UDP has no cost. If a better path could not be tested, the sentence says only that.
  * @param paths all paths in their order
  * @returns null while a path before the first working one is not tested
  */
-export function pathSentence(
-  paths: readonly { path: NetworkPath; state: PathState }[],
-): { tone: 'success' | 'warning' | 'danger'; text: string } | null {
-  for (const { path, state } of paths) {
-    if (state.kind === 'works')
-      return { tone: path === 'udp' ? 'success' : 'warning', text: t(PATH_AND_COST[path]) };
-    if (state.kind === 'waiting' || state.kind === 'testing') return null;
+export function pathSentence(paths: readonly { path: NetworkPath; state: PathState }[]): Finding | null {
+  const first = paths.findIndex(({ state }) => state.kind === 'works');
+  const better = first === -1 ? paths : paths.slice(0, first);
+  if (better.some(({ state }) => state.kind === 'waiting' || state.kind === 'testing')) return null;
+  const untested = better.filter(({ state }) => state.kind === 'failed').map(({ path }) => pathName(path));
+  const used = paths[first]?.path;
+  if (untested.length > 0) {
+    const names = { untested: untested.join('; ') };
+    if (used !== undefined)
+      return {
+        tone: 'info',
+        text: t(
+          '{path} works. Whether people in this network use it is not known, because these better paths could not be tested: {untested}.',
+          { path: pathName(used), ...names },
+        ),
+      };
+    if (better.every(({ state }) => state.kind === 'failed' || state.kind === 'missing'))
+      return {
+        tone: 'info',
+        text: t('No path could be tested. Check that the host is online, and test again.'),
+      };
+    return {
+      tone: 'info',
+      text: t('No path that was tested works. These paths could not be tested: {untested}.', names),
+    };
   }
+  if (used !== undefined)
+    return { tone: used === 'udp' ? 'success' : 'warning', text: t(PATH_AND_COST[used]) };
   return {
     tone: 'danger',
     text: t('People in this network get no picture from this host. The lines below say how to open a path.'),
@@ -152,8 +179,12 @@ function portRange({ first, last }: Pick<MediaPorts, 'first' | 'last'>, separato
 
 function closedMediaPorts(ports: HostPorts, readiness: Host['readiness']): string[] {
   const { media_ports, fallback_port } = ports;
+  const check = readiness?.find(({ id }) => id === CHECKS.udp);
+  if (check?.status === 'fail' && check.remediation.length > 0 && check.remediation.every(isSentence))
+    // The host has no address for media, which no firewall changes.
+    return [check.summary, ...check.remediation].map(checkSentence);
   return [
-    ...hostFirewall(readiness, 'udp', media_ports),
+    ...hostFirewall(check, 'udp', media_ports),
     t(
       'If the host is behind a router or in a cloud, forward or open the UDP ports {ports} there too, and name a STUN server in SERVICE_ICE_SERVERS of the control plane. docs/address.md has the command.',
       { ports: portRange(media_ports, '-') },
@@ -179,8 +210,9 @@ function closedMediaPorts(ports: HostPorts, readiness: Host['readiness']): strin
 function closedFallbackPort({ fallback_port }: HostPorts, readiness: Host['readiness']): string[] {
   // A host without a fallback port does not offer this path.
   if (fallback_port === null) return missingFallbackPort();
+  const check = readiness?.find(({ id }) => id === CHECKS.tcp);
   return [
-    ...hostFirewall(readiness, 'tcp', { first: fallback_port, last: fallback_port }),
+    ...hostFirewall(check, 'tcp', { first: fallback_port, last: fallback_port }),
     t(
       'If the host is behind a router or in a cloud, forward or open the TCP port {port} there too, and name a STUN server in SERVICE_ICE_SERVERS of the control plane. docs/address.md has the command.',
       { port: fallback_port },
@@ -188,28 +220,37 @@ function closedFallbackPort({ fallback_port }: HostPorts, readiness: Host['readi
   ];
 }
 
+/** The host's checks of its own firewall, for media ports by UDP and for the fallback port. */
+const CHECKS = { udp: 'media_reachability', tcp: 'media_fallback' } as const;
+
 /**
  * What to do about the firewall of the host itself. If the host does not know its firewall, the commands are those of
  * both tools.
  */
 function hostFirewall(
-  readiness: Host['readiness'],
-  protocol: 'udp' | 'tcp',
+  check: NonNullable<Host['readiness']>[number] | undefined,
+  transport: 'udp' | 'tcp',
   ports: Pick<MediaPorts, 'first' | 'last'>,
 ): string[] {
-  const check = readiness?.find(({ id }) => id === 'media_reachability');
   if (check?.status === 'pass')
     return [t('The host found no firewall rule of its own that closes its ports, so look beyond the host.')];
-  if (check?.status === 'fail' && check.remediation.length > 0)
+  // The check of the fallback port may be about UDP only.
+  const commands =
+    check?.status === 'fail'
+      ? check.remediation.filter((line) => !isSentence(line) && line.includes(transport))
+      : [];
+  if (commands.length > 0)
     return [
-      t('The firewall of the host closes ports of its media. On the host, as root:'),
-      ...check.remediation,
+      transport === 'udp'
+        ? t('The firewall of the host closes UDP ports of its media. On the host, as root:')
+        : t('The firewall of the host closes its fallback port. On the host, as root:'),
+      ...commands,
     ];
   return [
     t('With ufw, on the host, as root:'),
-    `ufw allow ${portRange(ports, ':')}/${protocol}`,
+    `ufw allow ${portRange(ports, ':')}/${transport}`,
     t('With nftables, on the host, as root (the table and chain of your rules may have other names):'),
-    `nft insert rule inet filter input ${protocol} dport ${portRange(ports, '-')} accept`,
+    `nft insert rule inet filter input ${transport} dport ${portRange(ports, '-')} accept`,
   ];
 }
 
