@@ -232,6 +232,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
 
     close() {
       followed.close();
+      guests.close();
       streams.close();
       driver.close();
     },

@@ -271,11 +271,11 @@ describeDatabases('guests of a session', (databases) => {
       const unused = (await join((await share()).body.secret)).body.signaling.token;
 
       expect((await change(false)).status).toBe(200);
-      // The hosts were told before the answer.
-      for (const { id } of [session, other]) {
-        const told = sent(agent, 'session_guests', id) as unknown as SessionGuests[];
-        expect(told.at(-1)?.guests).toEqual([]);
-      }
+      for (const { id } of [session, other])
+        await eventually('the host is told', () => {
+          const told = sent(agent, 'session_guests', id) as unknown as SessionGuests[];
+          return told.at(-1)?.guests.length === 0 || undefined;
+        });
       expect((await watcher.closed).code).toBe(4403);
       expect((await player.closed).code).toBe(4403);
       expect((await (await open(unused)).closed).code).toBe(4401);
@@ -284,6 +284,13 @@ describeDatabases('guests of a session', (databases) => {
       await change(true);
       expect((await join(secret)).body.error.code).toBe('guest_link_invalid');
       expect((await share()).status).toBe(201);
+    });
+
+    test('the answer does not wait for a host that is silent, and its guests are disconnected', async () => {
+      const { page } = await watch((await share()).body.secret);
+      agent.behaviour.answer = () => 'silence';
+      expect((await change(false)).status).toBe(200);
+      expect((await page.closed).code).toBe(4403);
     });
 
     test('no link can be made or used', async () => {

@@ -56,8 +56,8 @@ export interface JoinedGuest {
  * connected gets the list when it connects again. If a connected host does not acknowledge the end of a guest, the
  * leader sends the list again until the host does.
  *
- * When an administrator switches sharing off, all links end. The leader repeats this while sharing is off, for a link
- * that another replica made at the same moment.
+ * When an administrator switches sharing off, all links end before the answer, and their hosts are told after it. The
+ * leader repeats this while sharing is off, for a link that another replica made at the same moment.
  */
 export interface Guests {
   list(caller: Caller, sessionId: string): Promise<Success<'guests.list'>>;
@@ -73,6 +73,8 @@ export interface Guests {
   join(request: Body<'guests.join'>): Promise<JoinedGuest>;
   /** Sends the lists of these sessions to their host, which has connected again. Never rejects. */
   resend(hostId: string, sessionIds: readonly string[]): Promise<void>;
+  /** Starts no further list of a change of the settings. */
+  close(): void;
 }
 
 export function createGuests(
@@ -82,6 +84,8 @@ export function createGuests(
   const { agents, settings, tokens } = deps;
   /** Limits joins from any number of addresses, because each one writes to the database. The key is a digest. */
   const joins = createWindowLimiter(JOINS_PER_LINK, clock);
+  let isTelling = false;
+  let isClosed = false;
 
   async function isAllowed(): Promise<boolean> {
     return (await settings.current()).guestSharingEnabled;
@@ -126,6 +130,7 @@ export function createGuests(
     id: 'sessions.guests',
     everyMs: RESEND_MS,
     async run() {
+      // The sessions that it returns are among those with ends to send.
       await endIfOff();
       const waiting = await sessionsWithEndsToSend(database.db, MAX_RESENT);
       await Promise.all(waiting.map(({ id, host_id }) => resendList(host_id, id)));
@@ -136,21 +141,33 @@ export function createGuests(
     changing: async () => undefined,
     async changed() {
       try {
-        await endIfOff();
+        const sessionIds = await endIfOff();
+        // Not awaited, because the change is complete, and a silent host would delay its answer by seconds.
+        void tellHosts(sessionIds);
       } catch (error) {
         logger.error({ err: error }, 'session.guests_failed');
       }
     },
   });
 
-  /** Ends the links of all sessions if sharing is switched off. */
-  async function endIfOff(): Promise<void> {
-    if (await isAllowed()) return;
+  /** Ends the links of all sessions if sharing is switched off. @returns the sessions in which a guest ended */
+  async function endIfOff(): Promise<string[]> {
+    if (await isAllowed()) return [];
     const ended = await endAllGuests(database.db, clock.nowMs());
     for (const { id } of ended) bus.publish(sessionSubjects.guestEnded, id, {});
-    const sessionIds = [...new Set(ended.map(({ session_id }) => session_id))];
-    for (let at = 0; at < sessionIds.length; at += MAX_RESENT)
-      await Promise.all(sessionIds.slice(at, at + MAX_RESENT).map(tellHost));
+    return [...new Set(ended.map(({ session_id }) => session_id))];
+  }
+
+  /** Like tellHost, for several sessions. One call at a time: the leader sends what is left. Never rejects. */
+  async function tellHosts(sessionIds: readonly string[]): Promise<void> {
+    if (isTelling) return;
+    isTelling = true;
+    for (let at = 0; at < sessionIds.length && !isClosed; at += MAX_RESENT) {
+      const told = await Promise.allSettled(sessionIds.slice(at, at + MAX_RESENT).map(tellHost));
+      for (const one of told)
+        if (one.status === 'rejected') logger.error({ err: one.reason }, 'session.guests_failed');
+    }
+    isTelling = false;
   }
 
   /** Sends the list of a session in which a guest ended. @returns false: a connected host may still have the guest */
@@ -264,6 +281,10 @@ export function createGuests(
       } catch (error) {
         logger.error({ host_id: hostId, err: error }, 'session.guests_failed');
       }
+    },
+
+    close() {
+      isClosed = true;
     },
   };
 }
