@@ -2,10 +2,10 @@ import { createHmac } from 'node:crypto';
 import { AGENT_FEATURES, type Preflight } from '@footlight/protocol/agent';
 import { MAX_HOST_PREFLIGHTS, MAX_PREFLIGHT_SDP } from '@footlight/protocol/preflight';
 import type { FakeAgent } from '@footlight/test-harness';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { COMMAND_LIMITS_MS } from '../fleet/agents.ts';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { Agents, COMMAND_LIMITS_MS } from '../fleet/agents.ts';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../sessions/testing/world.ts';
-import { describeDatabases } from '../testing/index.ts';
+import { describeDatabases, ofOneProcess } from '../testing/index.ts';
 
 const SECRET = 'a-secret-of-a-turn-server';
 const OFFER = 'v=0\r\n';
@@ -21,7 +21,10 @@ describeDatabases('connection tests', (databases) => {
     });
     agent = await world.host('hosta');
   });
-  afterEach(() => world.close());
+  afterEach(async () => {
+    vi.restoreAllMocks();
+    await world.close();
+  });
 
   const start = (host = agent.hostId, as = world.people.admin) =>
     world.call(as, 'POST', `/v1/admin/hosts/${host}/preflight`);
@@ -133,13 +136,31 @@ describeDatabases('connection tests', (databases) => {
       expect(codeOf(await offer())).toEqual([status, error]);
     });
 
-    test('when the host does not answer in ten seconds, and above the limit of a host', async () => {
+    test.each([
+      ['did not get the test', false, 409, 'conflict', 'hosta is offline.'],
+      ['may have got the test', true, 503, 'internal', expect.stringMatching(/^hosta did not answer\. Try/)],
+    ])('when a host without an answer %s', async (_what, gotIt, status, code, message) => {
+      vi.spyOn(Agents.prototype, 'command').mockResolvedValue({ kind: 'not_connected', sent: gotIt });
+      const answer = await offer();
+      expect(codeOf(answer)).toEqual([status, code]);
+      expect(answer.body.error.message).toEqual(message);
+    });
+
+    test('when the host does not answer in ten seconds', async () => {
+      agent.behaviour.answer = () => 'silence';
+      const waiting = offer();
+      await eventually('the host has the test', () => sent().length === 1 || undefined);
+      await world.pass(COMMAND_LIMITS_MS.preflight + 1_000, agent);
+      expect(codeOf(await waiting)).toEqual([503, 'internal']);
+    });
+
+    ofOneProcess('above the limit of a host, until one of its tests ends', async () => {
       agent.behaviour.answer = () => 'silence';
       const waiting = Array.from({ length: MAX_HOST_PREFLIGHTS }, () => offer());
       await eventually('the host has the tests', () => sent().length === MAX_HOST_PREFLIGHTS || undefined);
       expect(codeOf(await offer())).toEqual([429, 'rate_limited']);
       await world.pass(COMMAND_LIMITS_MS.preflight + 1_000, agent);
-      for (const answer of await Promise.all(waiting)) expect(codeOf(answer)).toEqual([503, 'internal']);
+      await Promise.all(waiting);
       agent.behaviour.answer = () => 'ok';
       expect((await offer()).status).toBe(200);
     });

@@ -87,7 +87,11 @@ function answerOf(result: CommandResult, { node_name }: Host): Success<'prefligh
     case 'timeout':
       throw unavailable(`${node_name} did not answer in time.`);
     case 'not_connected':
-      throw new ApiError('conflict', { message: `${node_name} is offline.` });
+      if (!result.sent) throw new ApiError('conflict', { message: `${node_name} is offline.` });
+      // The link was lost, or an older replica has it and cannot read the command.
+      throw unavailable(
+        `${node_name} did not answer. Try again. During an upgrade, upgrade all control planes first.`,
+      );
     case 'refused':
       throw refusalOf(result, node_name);
   }

@@ -126,7 +126,8 @@ export const preflightOperations = {
       preflight_unsupported: refusals.preflight_unsupported,
       rate_limited: `The host runs ${MAX_HOST_PREFLIGHTS} tests already, or too many hosts run tests.`,
       validation_failed: 'The host cannot use the offer.',
-      internal: 'The host did not answer within ten seconds, or its test failed (503).',
+      internal:
+        'The host did not answer within ten seconds, its test failed, or an older replica has its connection (503).',
     },
     example: {
       params: byId,

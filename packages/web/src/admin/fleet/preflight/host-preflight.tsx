@@ -108,7 +108,8 @@ const roundTripLabel = (ms: number) => decimalLabel(ms, ms < 10 ? 1 : 0);
 
 function failureText(error: unknown): string {
   if (!(error instanceof ApiFailure)) return t('This browser could not make the test.');
-  if (error.code === 'internal') return t('The host did not answer in time. Try again.');
+  if (error.code === 'internal')
+    return t('The host did not answer. Try again. During an upgrade, upgrade all control planes first.');
   const { title, advice } = errorText(error);
   return `${title}. ${advice}`;
 }
