@@ -1,7 +1,6 @@
 import type { Certification, Concurrency, Host } from '@footlight/protocol/rest';
 import { IconGauge } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { useUser } from '../../api/auth-store.ts';
 import { call } from '../../api/client.ts';
 import { CopyLine } from '../../components/copy-line.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -149,20 +148,22 @@ export function HostCertification({ host }: { host: Pick<Host, 'id' | 'node_name
 
 /** The command that measures a host, also for another measurement; an offline host cannot be measured. */
 function HowToMeasure({ host }: { host: Pick<Host, 'node_name' | 'status'> }) {
-  const email = useUser()?.email ?? 'EMAIL';
   if (host.status === 'offline')
     return <p className={styles.dim}>{t('An offline host cannot be measured. Connect it first.')}</p>;
   return (
     <>
       <p className={styles.dim}>
         {t(
-          'To measure this host, run this command in the folder of Footlight on the machine of the control plane, while nothing else runs on the host:',
+          'To measure this host, sign in with footlight login, and run this command while nothing else runs on the host:',
         )}
       </p>
       <CopyLine
-        value={`scripts/certify --host ${host.node_name} --email ${email}`}
+        value={`footlight certify ${host.node_name} --profiles 720p60`}
         label={t('command that measures the host')}
       />
+      <p className={styles.dim}>
+        {t('In a checkout of Footlight, scripts/certify also measures how many sessions fit at once.')}
+      </p>
     </>
   );
 }

@@ -48,7 +48,7 @@ const showCertification = (status: Host['status']) => {
 
 test('a measured host can be measured again', async () => {
   showCertification('online');
-  await screen.findByDisplayValue(/^scripts\/certify --host /);
+  await screen.findByDisplayValue(/^footlight certify \S+ --profiles 720p60$/);
 });
 
 test('an offline host is not offered for a measurement, with the reason', async () => {
