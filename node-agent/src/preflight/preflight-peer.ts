@@ -5,7 +5,7 @@ import { hostPort, iceCredentials } from '../media/fallback/offered-candidates.t
 import { CandidateBudget, isOfferable } from '../media/webrtc/candidates.ts';
 import { nativeIceServers } from '../media/webrtc/ice-servers.ts';
 import type { LocalNameResolver } from '../media/webrtc/mdns.ts';
-import { addRemoteCandidate, admitCandidate, bindingOf } from '../media/webrtc/native-connection.ts';
+import { addRemoteCandidate, bindingOf, checkCandidate } from '../media/webrtc/native-connection.ts';
 import { readAnswer } from '../media/webrtc/sdp-answer.ts';
 import { answeredCandidates, usesCandidate } from './path-candidates.ts';
 import type { PreflightOrder, PreflightOutcome } from './preflight-messages.ts';
@@ -175,7 +175,7 @@ export class PreflightPeer {
 
   #useCandidate(line: string): void {
     if (!usesCandidate(this.#order.path, line)) return;
-    admitCandidate(line, this.#deps.resolver, (usable) => {
+    checkCandidate(line, this.#deps.resolver, (usable) => {
       if (!this.#closed) addRemoteCandidate(this.#connection, usable, '0');
     });
   }

@@ -25,7 +25,7 @@ export function bindingOf(
  * @param line untrusted; "" ends the candidates
  * @param use called with the candidate if it may be used: at once, or after its local name is resolved
  */
-export function admitCandidate(line: string, resolver: LocalNameResolver, use: (line: string) => void): void {
+export function checkCandidate(line: string, resolver: LocalNameResolver, use: (line: string) => void): void {
   const verdict = judgeCandidate(line);
   if (verdict.kind === 'use') use(candidateLine(verdict.candidate));
   if (verdict.kind === 'resolve') {

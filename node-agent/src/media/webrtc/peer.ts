@@ -11,7 +11,7 @@ import { PeerMedia } from '../viewer/peer-media.ts';
 import { CandidateBudget, isOfferable } from './candidates.ts';
 import { nativeIceServers } from './ice-servers.ts';
 import type { LocalNameResolver } from './mdns.ts';
-import { addRemoteCandidate, admitCandidate, bindingOf } from './native-connection.ts';
+import { addRemoteCandidate, bindingOf, checkCandidate } from './native-connection.ts';
 import { decideMove, type PeerEnd, type PeerFailure, type PeerState } from './peer-state.ts';
 import { type AnsweredLine, judgeAnswer } from './sdp-answer.ts';
 import {
@@ -419,7 +419,7 @@ export class Peer {
   }
 
   #useCandidate(line: string): void {
-    admitCandidate(line, this.#options.resolver, (usable) => this.#addRemote(usable));
+    checkCandidate(line, this.#options.resolver, (usable) => this.#addRemote(usable));
   }
 
   #addRemote(line: string): void {

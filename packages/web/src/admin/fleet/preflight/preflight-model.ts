@@ -45,7 +45,7 @@ const PATH_AND_COST: Readonly<Record<NetworkPath, string>> = {
   ),
 };
 
-export interface Finding {
+export interface PathFinding {
   tone: 'success' | 'info' | 'warning' | 'danger';
   text: string;
 }
@@ -56,7 +56,7 @@ export interface Finding {
  * @param paths all paths in their order
  * @returns null while a path before the first working one is not tested
  */
-export function pathSentence(paths: readonly { path: NetworkPath; state: PathState }[]): Finding | null {
+export function pathSentence(paths: readonly { path: NetworkPath; state: PathState }[]): PathFinding | null {
   const first = paths.findIndex(({ state }) => state.kind === 'works');
   const better = first === -1 ? paths : paths.slice(0, first);
   if (better.some(({ state }) => state.kind === 'waiting' || state.kind === 'testing')) return null;
