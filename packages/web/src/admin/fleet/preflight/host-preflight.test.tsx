@@ -28,14 +28,18 @@ const paths = (part: Partial<Record<PlannedPath['path'], Partial<PlannedPath>>> 
     ...part[path],
   }));
 
-function show(results: Partial<Record<PlannedPath['path'], PathResult>>, planned = paths()) {
+function show(
+  results: Partial<Record<PlannedPath['path'], PathResult>>,
+  planned = paths(),
+  tested = host(1),
+) {
   vi.mocked(testPeer).mockImplementation(async ({ planned: { path } }: PeerTest) => {
     const result = results[path];
     if (result === undefined) throw new Error(`no result for ${path}`);
     return result;
   });
   const writes = answerBy({ 'preflight.start': () => ({ paths: planned }) });
-  showPage(<HostPreflight host={host(1)} />);
+  showPage(<HostPreflight host={tested} />);
   return writes;
 }
 
@@ -72,6 +76,7 @@ test('a blocked direct path shows the firewall lines to copy', async () => {
       turn_udp: { kind: 'works', rttMs: 20 },
     },
     paths({ turn_tcp: { missing: 'turn_server' }, turn_tls: { missing: 'turn_server' } }),
+    { ...host(1), readiness: null },
   );
   await begin();
   await screen.findByText(/only through the TURN server/);
