@@ -75,11 +75,12 @@ function load(): LoadedConfig {
 
 function printConfig({ lines }: LoadedConfig): void {
   const width = Math.max(...lines.map(({ name }) => name.length));
-  for (const { name, value, source } of lines) {
-    process.stdout.write(
+  const rows = lines.map(
+    ({ name, value, source }) =>
       `${name.padEnd(width)}  ${value ?? '(unset)'}${value === null ? '' : `  [${source}]`}\n`,
-    );
-  }
+  );
+  // One write, because a second one fails if the reader of a pipe, such as head, has ended.
+  process.stdout.write(rows.join(''));
 }
 
 main().catch((error: unknown) => {

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import {
   errorText,
@@ -11,6 +11,8 @@ import {
 import { BUILT_PROGRAM } from '../install-location.ts';
 import { type Config, ConfigError, loadConfig } from '../platform/config/config.ts';
 import { VARIABLES } from '../platform/config/variables.ts';
+import { linkAddress } from '../platform/http/origin/instance-address.ts';
+import { reachableAddresses } from '../platform/tls.ts';
 import { CONTROL_SERVICE, controlUnit, DATA_DIR } from './unit.ts';
 
 export interface InstallPlaces {
@@ -93,7 +95,24 @@ export async function install(
   await writeWhole(places.environmentFile, text, 0o600);
   await writeWhole(places.unitFile, unit, 0o644);
   print(`Written: ${places.unitFile}, ${places.environmentFile}`);
-  return startService(CONTROL_SERVICE, print);
+  const exitCode = await startService(CONTROL_SERVICE, print);
+  // The service is ready, so the file exists if nobody has claimed the instance.
+  if (exitCode === 0 && existsSync(config.accounts.setupTokenFile))
+    for (const line of claimLines(config, reachableAddresses())) print(line);
+  return exitCode;
+}
+
+/** How to create the first account. Pure. @param own the machine's addresses that others can reach */
+export function claimLines(
+  { http, tls, accounts }: Pick<Config, 'http' | 'tls' | 'accounts'>,
+  own: readonly string[],
+): string[] {
+  const { port } = (tls ?? http).listen;
+  const facts = { publicBaseUrl: http.publicBaseUrl, host: `localhost:${port}`, tls: tls !== null };
+  return [
+    `Open ${linkAddress(facts, own, port).address}/setup in a browser, and create the first account with the token from:`,
+    `  sudo cat ${accounts.setupTokenFile}`,
+  ];
 }
 
 /** Paths to which the service writes data that must persist. */

@@ -75,7 +75,7 @@ export function ClaimPage() {
         <PasswordInput
           label={t('Setup token')}
           description={t(
-            'On the machine of the server: ./scripts/up prints the command that shows the token. An installed service writes it to /run/service/setup-token. Every start makes a new token.',
+            'On the machine of the server: ./scripts/up prints the command that shows the token. For an installed service, run sudo cat /run/service/setup-token. Every start makes a new token.',
           )}
           autoComplete="off"
           autoFocus
@@ -91,9 +91,12 @@ export function ClaimPage() {
         <summary>{t('I have a backup of an instance')}</summary>
         <p>
           {t(
-            'Restore it instead of making an account: accounts, apps and settings come back with it. Stop the server, run this in its folder, and start it again. Pictures of apps and the certificate are separate files, which a backup does not contain.',
+            'Restore it instead of making an account: accounts, apps and settings come back with it. Stop the server, run one of these commands, and start it again. Pictures of apps and the certificate are separate files, which a backup does not contain.',
           )}
         </p>
+        <p>{t('With the Debian package:')}</p>
+        <CopyLine value="sudo footlight restore FILE" label={t('command that restores a backup')} />
+        <p>{t('In the folder of the checkout:')}</p>
         <CopyLine value="./scripts/restore FILE" label={t('command that restores a backup')} />
       </details>
     </AuthCard>
