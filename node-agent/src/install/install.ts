@@ -82,7 +82,9 @@ function pathsBelowHomes(config: AgentConfig): string[] {
 function commandText(program: string, { environmentFile }: InstallPlaces): string {
   const word = (text: string) => `'${text.replace(/'/g, "'\\''")}'`;
   return `#!/bin/sh
-# Written by \`footlight-agent install\`: the agent's own commands, with the environment of its service.
+# Written by \`footlight-agent install\`: the agent's own commands, with the environment of its service. The command
+# \`diagnostics\` starts the test pattern as an app, whose user may not read this environment.
+[ "\${1:-}" != diagnostics ] || exec ${word(process.execPath)} ${word(join(dirname(program), 'diagnostics.mjs'))}
 [ -r ${word(environmentFile)} ] || { echo "Run this as root: sudo footlight-agent $*" >&2; exit 1; }
 exec ${word(process.execPath)} ${word(`--env-file=${environmentFile}`)} ${word(program)} "$@"
 `;
