@@ -147,7 +147,8 @@ describe('readiness', () => {
     expect(check('container_runtime', { containers })?.remediation).toEqual(['start it']);
     expect(check('container_runtime', { containers, processRuntime: false })?.remediation).toEqual([
       'start it',
-      expect.stringMatching(/^Or set SERVICE_PROCESS_RUNTIME=1 on a machine/),
+      expect.stringMatching(/^Or, .*let apps run as processes:$/),
+      'SERVICE_PROCESS_RUNTIME=1 footlight-agent install',
     ]);
   });
 

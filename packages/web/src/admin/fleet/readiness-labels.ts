@@ -48,9 +48,7 @@ export const CHECK_SENTENCES = [
   msg('No firewall program of this host says whether the fallback port is open.'),
   msg('No firewall rule of this host closes the fallback port.'),
   msg('No container engine listens on this host; apps run as processes.'),
-  msg(
-    'Or set SERVICE_PROCESS_RUNTIME=1 on a machine whose administrators you trust: apps run as processes then.',
-  ),
+  msg('Or, if you trust all administrators, let apps run as processes:'),
   msg('Apps run in containers of {name} {version}.'),
   msg('Run nvidia-smi by hand; after a driver update restart this host.'),
   msg('This host has no GPU; it encodes on the CPU.'),
