@@ -29,6 +29,9 @@ async function main(): Promise<string> {
   const backup = path.resolve(file);
   if (command === 'backup') {
     if (existsSync(backup)) throw new BackupRefused(`${backup} exists already; a backup overwrites nothing.`);
+    const folder = path.dirname(backup);
+    if (!existsSync(folder))
+      throw new BackupRefused(`There is no folder ${folder}. Create it, or choose another place.`);
     if (database.dialect === 'sqlite') await backupSqlite(database.file, backup);
     else await backupPostgres(database.url, backup);
     return `Saved to ${backup}. Pictures of apps, the certificate and the master key of secrets are not in it.`;

@@ -259,7 +259,8 @@ describeSqlite('certificates', ({ fresh }) => {
     expect(refused).toMatchObject({ exitCode: 4, err: expect.stringMatching(FINGERPRINT) });
     const alone = await loginWith({ answers: null });
     expect(alone).toMatchObject({ exitCode: 4, err: expect.stringContaining('--fingerprint') });
-    expect(await loginWith({ answers: ['yes'] })).toMatchObject({ exitCode: 0 });
+    for (const answer of ['yes', 'y'])
+      expect(await loginWith({ answers: [answer] })).toMatchObject({ exitCode: 0 });
     expect((await runCommand(['hosts', 'list'], { home })).exitCode).toBe(0);
   });
 

@@ -142,7 +142,7 @@ async function trustedFingerprint(
     `  SHA-256 ${certificate.fingerprint256}`,
     `  of ${[certificate.subject?.CN].flat().join(', ') || 'no name'}, valid until ${until}`,
     'Compare it with the page /admin/setup, or on the machine of the control plane with:',
-    '  openssl x509 -noout -fingerprint -sha256 -in /var/lib/service-control/tls/cert.pem',
+    '  sudo openssl x509 -noout -fingerprint -sha256 -in /var/lib/service-control/tls/cert.pem',
   ];
   terminal.err(`${shown.join('\n')}\n`);
   if (!terminal.isInteractive)
@@ -153,7 +153,7 @@ async function trustedFingerprint(
       'Compare the fingerprint, then repeat the command with --fingerprint SHA-256.',
     );
   const answer = await terminal.ask('Trust this certificate? (yes/no)', false);
-  if (answer.trim().toLowerCase() !== 'yes')
+  if (!['y', 'yes'].includes(answer.trim().toLowerCase()))
     throw new CliFailure(EXIT.unreachable, 'certificate_unknown', 'The certificate is not trusted.');
   return certificate.fingerprint256;
 }

@@ -129,6 +129,15 @@ describe('SQLite', () => {
     expect(readFileSync(backup, 'utf8')).toBe('something else');
   });
 
+  test('a backup into a folder that does not exist names the folder', async () => {
+    await stop(await start(target));
+    const missing = join(folder, 'missing');
+    expect(await backUp(join(missing, 'saved'))).toEqual({
+      code: 1,
+      output: `There is no folder ${missing}. Create it, or choose another place.\n`,
+    });
+  });
+
   test('a damaged database is not saved, and nothing stays of the attempt', async () => {
     await stop(await start(target));
     writeFileSync(target.file, 'no database at all, but longer than the header of one would be'.repeat(20));
