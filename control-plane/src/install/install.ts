@@ -11,8 +11,8 @@ import {
 import { BUILT_PROGRAM } from '../install-location.ts';
 import { type Config, ConfigError, loadConfig } from '../platform/config/config.ts';
 import { VARIABLES } from '../platform/config/variables.ts';
-import { linkAddress } from '../platform/http/origin/instance-address.ts';
 import { reachableAddresses } from '../platform/tls.ts';
+import { claimLines } from './claim-lines.ts';
 import { CONTROL_SERVICE, controlUnit, DATA_DIR } from './unit.ts';
 
 export interface InstallPlaces {
@@ -100,19 +100,6 @@ export async function install(
   if (exitCode === 0 && existsSync(config.accounts.setupTokenFile))
     for (const line of claimLines(config, reachableAddresses())) print(line);
   return exitCode;
-}
-
-/** How to create the first account. Pure. @param own the machine's addresses that others can reach */
-export function claimLines(
-  { http, tls, accounts }: Pick<Config, 'http' | 'tls' | 'accounts'>,
-  own: readonly string[],
-): string[] {
-  const { port } = (tls ?? http).listen;
-  const facts = { publicBaseUrl: http.publicBaseUrl, host: `localhost:${port}`, tls: tls !== null };
-  return [
-    `Open ${linkAddress(facts, own, port).address}/setup in a browser, and create the first account with the token from:`,
-    `  sudo cat ${accounts.setupTokenFile}`,
-  ];
 }
 
 /** Paths to which the service writes data that must persist. */

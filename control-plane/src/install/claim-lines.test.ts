@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { loadConfig } from '../platform/config/config.ts';
-import { claimLines } from './install.ts';
+import { claimLines } from './claim-lines.ts';
 
 test.each([
   [{}, ['fd00::7', '192.0.2.7'], 'https://192.0.2.7:8443/setup'],
