@@ -13,7 +13,6 @@ import { eventually, PATIENCE_MS, repositoryRoot } from '../src/stack/program.ts
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const ADMIN = { email: 'ada@example.org', username: 'ada', password: 'a-long-enough-pass-phrase' };
-const AGENT = '/usr/lib/footlight-agent';
 /** Longest time without a new frame that a person does not call frozen. */
 const FROZEN_MS = 1_000;
 
@@ -93,7 +92,8 @@ describe.runIf(LONG && process.getuid?.() === 0)(
     });
 
     test('install, claim, add the host, launch: the browser shows the picture', async () => {
-      await run('dpkg -i /root/control_0.1.0.deb');
+      const installed = await run('dpkg -i /root/control_0.1.0.deb');
+      expect(installed).toContain(`Open ${api.url}/setup in a browser`);
       const claimed = await call('POST', '/v1/setup/claim', ADMIN, {
         'x-service-setup-token': (await run('cat /run/service/setup-token')).trim(),
       });
@@ -116,7 +116,7 @@ describe.runIf(LONG && process.getuid?.() === 0)(
         default_height: 360,
         default_fps: 30,
         default_bitrate_kbps: 2000,
-        runtime_spec: { args: [`${AGENT}/node`, `${AGENT}/node-agent/dist/diagnostics.mjs`] },
+        runtime_spec: { args: ['/usr/local/bin/footlight-agent', 'diagnostics'] },
       });
       const launched = await call('POST', '/v1/sessions', { app_id: app.id ?? app.app.id });
       session = launched.session.id;
