@@ -3,19 +3,27 @@ import { beforeEach, expect, test } from 'vitest';
 import type { WorkerExit } from '../../media/worker/worker-pool.ts';
 import { followFallback } from './session-fallback.ts';
 
-let worker: EventEmitter & { exited: Promise<WorkerExit> };
+let messages: EventEmitter;
+let exited: Promise<WorkerExit>;
 let exit: (result: WorkerExit) => void;
 /** Fragments of the registered connections. */
 let registered: Set<string>;
 let refuses: boolean;
 
 beforeEach(() => {
-  const exited = new Promise<WorkerExit>((resolve) => {
+  messages = new EventEmitter();
+  exited = new Promise((resolve) => {
     exit = resolve;
   });
-  worker = Object.assign(new EventEmitter(), { exited });
   registered = new Set();
   refuses = false;
+  const worker: Parameters<typeof followFallback>[0] = {
+    exited,
+    on: (type, listener) => {
+      messages.on(type, listener);
+      return () => messages.off(type, listener);
+    },
+  };
   followFallback(worker, {
     register: ({ ufrag }) => {
       if (refuses) return null;
@@ -26,8 +34,8 @@ beforeEach(() => {
 });
 
 const open = (pc_id: string, ufrag = pc_id) =>
-  worker.emit('fallback_open', { type: 'fallback_open', pc_id, ufrag, pwd: 'secret', port: 40_000 });
-const close = (pc_id: string) => worker.emit('fallback_close', { type: 'fallback_close', pc_id });
+  messages.emit('fallback_open', { type: 'fallback_open', pc_id, ufrag, pwd: 'secret', port: 40_000 });
+const close = (pc_id: string) => messages.emit('fallback_close', { type: 'fallback_close', pc_id });
 
 test('a connection is registered until it ends; an end without a start changes nothing', () => {
   open('a');
@@ -64,6 +72,6 @@ test("the worker's exit withdraws all its connections", async () => {
   open('a');
   open('b');
   exit({ code: 1, signal: null });
-  await worker.exited;
+  await exited;
   expect(registered.size).toBe(0);
 });
