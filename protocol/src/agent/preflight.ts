@@ -19,7 +19,7 @@ export const preflightSchema = z.object({
 export type Preflight = z.infer<typeof preflightSchema>;
 
 export const preflightAnswer = z.object({
-  /** the host's answer with all its candidates for this path; null: the path needs a fallback port, and there is none */
+  /** The host's answer with all its candidates for this path; null: it needs a fallback port, and there is none. */
   answer: sdp.nullable(),
   /** UDP ports that the host uses for media: SERVICE_MEDIA_PORTS, or its ephemeral ports */
   media_ports: z.object({
