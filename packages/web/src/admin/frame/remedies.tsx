@@ -1,9 +1,7 @@
 import { Fragment } from 'react';
 import { CopyLine } from '../../components/copy-line.tsx';
 import { t } from '../../i18n/translate.ts';
-
-/** Whether a line of remedies is a sentence, and no command. */
-export const isSentence = (line: string): boolean => /[.:]$/.test(line);
+import { isSentence } from './remedy-lines.ts';
 
 /**
  * Remedies: commands to copy, and sentences, which end with a full stop, or with a colon before a command. Commands

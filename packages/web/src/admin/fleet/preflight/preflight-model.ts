@@ -4,7 +4,7 @@ import type { Host, PlannedPath, Success } from '@footlight/protocol/rest';
 import type { NetworkPath } from '@footlight/protocol/telemetry';
 import { NETWORK_PATH_LABELS } from '../../../components/network-path-labels.ts';
 import { msg, t } from '../../../i18n/translate.ts';
-import { isSentence } from '../../frame/remedies.tsx';
+import { isSentence } from '../../frame/remedy-lines.ts';
 import { checkSentence } from '../readiness-labels.ts';
 
 /** Ports on which the host takes media. */
