@@ -65,13 +65,15 @@ describeDatabases('connection tests', (databases) => {
     agent.behaviour.preflight = { ...agent.behaviour.preflight, answer: null, fallback_port: null };
     const answer = await offer({ path: 'tcp', offer: OFFER });
     expect(answer.body).toMatchObject({ answer: null, fallback_port: null });
-    expect(sent()[0]?.ice_servers).toEqual([]);
   });
 
-  test('gives the host no relay for a test of the direct path', async () => {
-    await offer();
-    expect(sent()[0]?.ice_servers).toEqual([{ urls: ['stun:stun.example.org'] }]);
-  });
+  test.each(['udp', 'tcp'] as const)(
+    'give the host no relay for a test of a direct path: %s',
+    async (path) => {
+      await offer({ path, offer: OFFER });
+      expect(sent()[0]?.ice_servers).toEqual([{ urls: ['stun:stun.example.org'] }]);
+    },
+  );
 
   test('are for administrators', async () => {
     expect((await start(agent.hostId, world.people.alice)).status).toBe(403);

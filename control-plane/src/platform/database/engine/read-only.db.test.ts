@@ -44,17 +44,19 @@ describeDatabases('a database that refuses writes for a while', (databases) => {
     }
   }
 
+  /** The first statement on each lost connection fails, and each control plane has connections of its own. */
+  const readsGoOn = () =>
+    eventually('reads go on', async () => {
+      for (let n = 0; n < REPLICAS; n += 1)
+        if ((await world.call(world.people.alice, 'GET', '/v1/me')).status !== 200) return undefined;
+      return true;
+    });
   const write = () =>
     world.call(world.people.alice, 'PATCH', '/v1/me/ui-preferences', { body: { written: true } });
 
   test('answers 503, and stores afterwards what hosts reported meanwhile', async () => {
     await setReadOnly(true);
-    // The first statement on each lost connection fails. Each control plane has connections of its own.
-    await eventually('reads go on', async () => {
-      for (let n = 0; n < REPLICAS; n += 1)
-        if ((await world.call(world.people.alice, 'GET', '/v1/me')).status !== 200) return undefined;
-      return true;
-    });
+    await readsGoOn();
     const refused = await write();
     expect([refused.status, refused.body.error.code, refused.headers['retry-after']]).toEqual([
       503,
@@ -70,6 +72,7 @@ describeDatabases('a database that refuses writes for a while', (databases) => {
       await world.pass(SECOND_MS, agent);
       return agent.unseen === 0 ? true : undefined;
     });
+    await readsGoOn();
     expect((await world.session(sessionId)).state).toBe('stopped');
     expect((await write()).status).toBe(200);
   });
