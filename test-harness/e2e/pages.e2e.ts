@@ -234,12 +234,16 @@ describe('every page', () => {
   ])(
     '%s: is usable in both schemes without a mouse or a screen, fits each window, runs no foreign script and breaks no policy',
     async (_name, url, shown) => {
+      // The heading of a record is empty until the record is loaded, and then hidden with the whole page until every
+      // part is loaded.
+      const isWhole = async () => {
+        await page.getByRole('heading', { level: 1 }).filter({ hasText: /\S/ }).first().waitFor();
+        await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
+      };
       // Loads the page at a phone's size, and then enlarges the window.
       const load = async () => {
         await page.goto(`${stack.httpsUrl}${url()}`);
-        await page.getByRole('heading', { level: 1 }).first().waitFor();
-        // Until every part of a page is loaded, the page can be hidden, also its heading.
-        await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
+        await isWhole();
         // On a phone, the sections of some pages are folded.
         if (page.viewportSize()?.width === PHONE.width) {
           const folds = page.locator('main h2 button[aria-expanded="false"]');
@@ -247,6 +251,7 @@ describe('every page', () => {
         }
         // Texts from other people must be loaded, because a later check tests that they are shown as text.
         if (shown !== undefined) await page.getByText(shown).first().waitFor({ state: 'attached' });
+        await isWhole();
       };
       for (const size of isGate ? [DESK] : [DESK, PHONE]) {
         await page.setViewportSize(size);
