@@ -59,7 +59,6 @@ async function main(): Promise<string> {
 
 /** @throws BackupRefused */
 function refuseWhileServiceRuns(): void {
-  if (!isSystemdRunning()) return;
   const { status } = spawnSync('systemctl', ['is-active', '--quiet', CONTROL_SERVICE]);
   if (status === 0)
     throw new BackupRefused(

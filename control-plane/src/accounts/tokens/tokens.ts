@@ -55,9 +55,9 @@ export const readPageCookies = (cookieHeader: string | undefined): string[] =>
   readTokenCookies(cookieHeader, PAGE_COOKIE);
 
 /**
- * Tokens in the values of a cookie in a Cookie header; one value may have several tokens with dots between them. Browsers send a cookie to all ports of a host,
- * and one service can set a cookie for all sub-domains. A cookie of the same name from another service on the host must
- * not lock people out. Source: RFC 6265, section 8.5 and 8.6.
+ * Tokens in the values of a cookie in a Cookie header; one value may have several tokens with dots between them.
+ * Browsers send a cookie to all ports of a host, and one service can set a cookie for all sub-domains. A cookie of the
+ * same name from another service on the host must not lock people out. Source: RFC 6265, section 8.5 and 8.6.
  */
 export function readTokenCookies(cookieHeader: string | undefined, name: string): string[] {
   const values = new Set<string>();

@@ -126,7 +126,11 @@ async function openBase({ base, homeRoot, stateDir }: HomeOverBase): Promise<Fil
   }
 }
 
-/** Opens each directory of an absolute path, none of which may be a link. */
+/**
+ * Opens an absolute path, one directory after the other, so that no part of it can be a link.
+ * @returns handle of the last directory, which the caller closes; all directories of the path, from the root
+ * @throws HomeError when a part is missing, is a link or is no directory
+ */
 async function openEach(path: string): Promise<{ handle: FileHandle; directories: BaseDirectory[] }> {
   const directories: BaseDirectory[] = [];
   let handle = await open('/', DIRECTORY);
