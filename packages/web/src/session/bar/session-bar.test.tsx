@@ -5,7 +5,10 @@ import { afterEach, expect, test, vi } from 'vitest';
 import type { StreamView } from '../use-stream.ts';
 import { SessionBar } from './session-bar.tsx';
 
-afterEach(cleanup);
+afterEach(() => {
+  cleanup();
+  vi.restoreAllMocks();
+});
 
 const NO_STREAM: StreamView = {
   client: null,
@@ -87,4 +90,27 @@ test('when a focused button is removed, the app gets the keyboard back', () => {
   rerender(bar({ shown: true, focusAsked: 0, hasFiles: false }));
   expect(onHold).toHaveBeenLastCalledWith('focus', false);
   expect(onBack).toHaveBeenCalledOnce();
+});
+
+test('the button under the pointer stays at its place while another button appears and disappears', () => {
+  // A centred row of buttons, 40 px each.
+  vi.spyOn(Element.prototype, 'getBoundingClientRect').mockImplementation(function (this: Element) {
+    const row = screen.getByRole('toolbar');
+    const buttons = [...row.querySelectorAll('button')];
+    const shifted = Number.parseFloat(row.style.translate || '0');
+    return {
+      left: 500 - 20 * buttons.length + 40 * buttons.indexOf(this as HTMLButtonElement) + shifted,
+    } as DOMRect;
+  });
+  const { rerender } = render(bar({ shown: true, focusAsked: 0 }));
+  const left = () => screen.getByRole('button', { name: 'End Blender' }).getBoundingClientRect().left;
+  const before = left();
+  fireEvent.pointerOver(screen.getByRole('button', { name: 'End Blender' }).firstElementChild as Element);
+  rerender(bar({ shown: true, focusAsked: 0, hasFiles: true }));
+  expect(left()).toBe(before);
+  rerender(bar({ shown: true, focusAsked: 0, hasFiles: false }));
+  expect(left()).toBe(before);
+  rerender(bar({ shown: true, focusAsked: 0, hasFiles: true }));
+  fireEvent.pointerLeave(screen.getByRole('toolbar'));
+  expect(left()).toBe(before + 20);
 });

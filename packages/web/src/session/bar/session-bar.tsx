@@ -28,6 +28,7 @@ import { nextLevel, type StatsLevel } from '../stats/stats-level.ts';
 import type { StreamView } from '../use-stream.ts';
 import type { BarPlace } from './bar-place.ts';
 import { leaveLabel } from './leave-labels.ts';
+import { useStillButton } from './use-still-button.ts';
 
 const MIC_REFUSALS: Partial<Record<AudioStatus['microphone'], string>> = {
   denied: msg('The browser blocks the microphone; allow it for this page, then turn it on'),
@@ -72,6 +73,7 @@ export function SessionBar(props: {
   const muted = audio?.muted ?? true;
   const micOn = audio?.microphone === 'on';
   const bar = useRef<HTMLDivElement>(null);
+  const still = useStillButton(bar, place.edge);
   const { shown, focusAsked } = props;
   // Focuses the bar only after it is shown, because a hidden element cannot get the focus. The file of the bar may be
   // loaded after the key press.
@@ -100,7 +102,11 @@ export function SessionBar(props: {
         // A click must not move the focus: keys are still sent to the app, and the bar hides when the pointer leaves.
         onMouseDown={(event) => event.preventDefault()}
         onPointerEnter={() => props.onHold('pointer', true)}
-        onPointerLeave={() => props.onHold('pointer', false)}
+        onPointerOver={still.aim}
+        onPointerLeave={() => {
+          still.release();
+          props.onHold('pointer', false);
+        }}
         onKeyDown={({ key }) => key === 'Escape' && props.onBack()}
         onFocus={() => holdFocus(true)}
         onBlur={() => holdFocus(false)}

@@ -12,6 +12,7 @@ import { useLayoutEffect, useRef } from 'react';
 import { t } from '../../i18n/translate.ts';
 import { leaveLabel } from '../bar/leave-labels.ts';
 import { BarButton, BarHandle } from '../bar/session-bar.tsx';
+import { useStillButton } from '../bar/use-still-button.ts';
 import styles from '../session.module.css';
 import type { StreamView } from '../use-stream.ts';
 import { type GuestRights, rightsLabel } from './guest-labels.ts';
@@ -34,6 +35,7 @@ export function GuestBar(props: {
   const { client, audio, input } = props.view;
   const muted = audio?.muted ?? true;
   const bar = useRef<HTMLDivElement>(null);
+  const still = useStillButton(bar, 'top');
   useLayoutEffect(() => {
     if (shown && focusAsked > 0) bar.current?.querySelector('button')?.focus();
   }, [shown, focusAsked]);
@@ -47,7 +49,11 @@ export function GuestBar(props: {
         aria-label={t('Controls')}
         onMouseDown={(event) => event.preventDefault()}
         onPointerEnter={() => props.onHold('pointer', true)}
-        onPointerLeave={() => props.onHold('pointer', false)}
+        onPointerOver={still.aim}
+        onPointerLeave={() => {
+          still.release();
+          props.onHold('pointer', false);
+        }}
         onKeyDown={({ key }) => key === 'Escape' && props.onBack()}
         onFocus={() => props.onHold('focus', true)}
         onBlur={() => props.onHold('focus', false)}
