@@ -8,6 +8,6 @@ case "$node_major" in
   *) node_major= ;;
 esac
 if [ -z "$node_major" ]; then
-  echo "Footlight needs Node 20 (20.19 or newer), 22 or 24 with npm; this machine has ${node_version:-none}." >&2
+  echo "Footlight needs Node 24, 22 or 20 (20.19 or newer) with npm; this machine has ${node_version:-none}." >&2
   exit 1
 fi
