@@ -100,13 +100,19 @@ export const guestOperations = {
     auth: 'user',
     summary: 'Make a link with which one guest can join a running session',
     description:
-      'The address of the link is `/join#SECRET` on this server. The secret is shown this once and kept only as a digest. Browsers do not send the part after `#`, so it reaches no log.',
+      'The link is `/join#SECRET` at the address of this server. The secret is shown this once and kept only as a digest. Browsers do not send the part after `#`, so it reaches no log.',
     params: sessionParams,
     body: { schema: createBody },
     responses: {
       201: z.object({
         guest: sessionGuest,
         secret: z.string().describe('The secret of the link. Only this answer contains it.'),
+        url: z
+          .string()
+          .nullable()
+          .describe(
+            'The link at PUBLIC_BASE_URL, or at an address of the machine if the request came to a loopback address; null: the link is at the address that the caller used.',
+          ),
       }),
     },
     refusals: {
@@ -123,7 +129,11 @@ export const guestOperations = {
     example: {
       params: { id: exampleIds.session },
       body: { role: 'gamepad', minutes: 60 },
-      response: { guest: { ...example, name: null }, secret: exampleSecret },
+      response: {
+        guest: { ...example, name: null },
+        secret: exampleSecret,
+        url: `https://play.example.org/join#${exampleSecret}`,
+      },
     },
   }),
   'guests.remove': operation({

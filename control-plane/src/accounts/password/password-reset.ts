@@ -4,9 +4,8 @@ import { instant } from '../../platform/database/index.ts';
 import { sha256Hex } from '../../platform/digest.ts';
 import { ApiError, invalid } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/message/contract.ts';
-import { linkAddress } from '../../platform/http/origin/instance-address.ts';
+import { linkAddressOf } from '../../platform/http/origin/link-address.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { reachableAddresses } from '../../platform/tls.ts';
 import type { PasswordHasher } from '../sign-in/password-hasher.ts';
 import type { SignedIn, SignIn } from '../sign-in/sign-in.ts';
 import { findAccount, findByResetHash, revokeAllTokens, spendResetLink, storeResetLink } from '../store.ts';
@@ -41,9 +40,7 @@ export function createPasswordReset(
 
   return {
     async link(actor, userId, host) {
-      const facts = { publicBaseUrl: config.http.publicBaseUrl, host, tls: config.tls !== null };
-      const { port } = config.tls?.listen ?? config.http.listen;
-      const { address, source } = linkAddress(facts, reachableAddresses(), port);
+      const { address, source } = linkAddressOf(config, host);
       const token = mintToken(random);
       const expiresAtMs = clock.nowMs() + LINK_LIFETIME_MS;
       await database.transaction(async (tx) => {

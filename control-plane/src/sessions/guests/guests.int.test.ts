@@ -76,6 +76,26 @@ describeDatabases('guests of a session', (databases) => {
     expect(await world.activity('session.shared')).toHaveLength(1);
   });
 
+  test('a link is at the public address if there is one, otherwise at the address of the request', async () => {
+    const make = (of: SessionsWorld, id: string) =>
+      of.call(of.people.alice, 'POST', pathOf({ id }), {
+        body: { role: 'watch', minutes: 60 },
+        headers: { host: 'play.example.org' },
+      });
+    expect((await make(world, session.id)).body.url).toBeNull();
+    const named = await openSessionsWorld(await databases.fresh(), undefined, {
+      PUBLIC_BASE_URL: 'https://footlight.example.org:8443',
+    });
+    try {
+      await named.host('hosta');
+      const { id } = await named.running(named.people.alice, await named.app());
+      const { secret, url } = (await make(named, id)).body;
+      expect(url).toBe(`https://footlight.example.org:8443/join#${secret}`);
+    } finally {
+      await named.close();
+    }
+  });
+
   test('the secret is stored and logged only as a digest', async () => {
     const { secret } = (await share()).body;
     await join(secret);

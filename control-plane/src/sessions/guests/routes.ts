@@ -2,6 +2,7 @@ import { type Clock, MINUTE_MS } from '@footlight/platform';
 import type { Config } from '../../platform/config/config.ts';
 import { instant } from '../../platform/database/index.ts';
 import { ApiError } from '../../platform/errors.ts';
+import { linkAddressOf } from '../../platform/http/origin/link-address.ts';
 import type { Server } from '../../platform/http/server.ts';
 import { createWindowLimiter, rateLimited, type WindowLimit } from '../../platform/limits.ts';
 import { createHandshakeLimiter, mintIceServers } from '../../signaling/index.ts';
@@ -32,7 +33,13 @@ export function registerGuestRoutes(
 
   server.handle(
     'guests.create',
-    async ({ caller, params, body }) => ({ status: 201, body: await guests.create(caller, params.id, body) }),
+    async ({ caller, params, body, headers }) => {
+      const { address, source } = linkAddressOf(config, headers.host);
+      const made = await guests.create(caller, params.id, body);
+      // Behind a proxy the page knows the own address better than this service.
+      const url = source === 'request' ? null : `${address}/join#${made.secret}`;
+      return { status: 201, body: { ...made, url } };
+    },
     { early: ({ caller }) => links.take(caller.userId) },
   );
 

@@ -15,6 +15,7 @@ afterEach(() => {
 
 const SESSION = '11111111-1111-4111-8111-111111111111';
 const SECRET = 'a'.repeat(64);
+
 const guest = (id: string, over: Partial<SessionGuest> = {}): SessionGuest => ({
   id,
   role: 'watch',
@@ -25,12 +26,17 @@ const guest = (id: string, over: Partial<SessionGuest> = {}): SessionGuest => ({
   ...over,
 });
 
-function show(guests: SessionGuest[], watching: WatchingGuest[] = [], can_share = true) {
+function show(
+  guests: SessionGuest[],
+  watching: WatchingGuest[] = [],
+  can_share = true,
+  url: string | null = null,
+) {
   const writes = answerBy({
     'guests.list': () => ({ guests, can_share, max_guests: 4 }),
     'guests.create': () => {
       guests.push(guest('made', { role: 'full' }));
-      return { guest: guest('made', { role: 'full' }), secret: SECRET };
+      return { guest: guest('made', { role: 'full' }), secret: SECRET, url };
     },
     'guests.remove': ({ path }) => {
       guests.splice(
@@ -58,6 +64,13 @@ test('a link is made for the chosen role and time, and shown with its secret in 
   const field = (await screen.findByLabelText('Link for the guest')) as HTMLInputElement;
   expect(field.value).toBe(`${window.location.origin}/join#${SECRET}`);
   expect(writes.map(({ body }) => body)).toEqual([{ role: 'full', minutes: 240 }]);
+});
+
+test('a link at the address that the server names is shown as it is', async () => {
+  const url = `https://play.example.org/join#${SECRET}`;
+  show([], [], true, url);
+  fireEvent.click(await screen.findByRole('button', { name: 'Make a link' }));
+  expect(((await screen.findByLabelText('Link for the guest')) as HTMLInputElement).value).toBe(url);
 });
 
 test('guests and unused links are listed apart, with who is here; a guest is removed, a link revoked', async () => {

@@ -61,7 +61,8 @@ export default function ShareDialog(props: {
   const all = list.data?.guests ?? [];
   const guests = all.filter(({ name }) => name !== null);
   const links = all.filter(({ name }) => name === null);
-  const secret = make.data && all.some(({ id }) => id === make.data.guest.id) ? make.data.secret : null;
+  const made = make.data && all.some(({ id }) => id === make.data.guest.id) ? make.data : null;
+  const link = made && (made.url ?? `${window.location.origin}/join#${made.secret}`);
   const rowOf = (guest: SessionGuest) => {
     const isHere = watching.some(({ id }) => id === guest.id);
     const isLink = guest.name === null;
@@ -121,9 +122,9 @@ export default function ShareDialog(props: {
           </Button>
         </>
       )}
-      {secret !== null && (
+      {link !== null && (
         <div className={styles.link} role="status">
-          <CopyLine value={`${window.location.origin}/join#${secret}`} label={t('Link for the guest')} />
+          <CopyLine value={link} label={t('Link for the guest')} />
           <p className={styles.hint}>
             {t(
               'Copy the link now: it is shown only here. Whoever has it can join, so send it to one person.',
