@@ -6,8 +6,8 @@ const SESSION = '0192f1de-7a3b-7c54-9d0e-2a1b3c4d5e6f';
 const STUN = { urls: ['stun:stun.example.org'] };
 const TURN = { urls: ['turn:turn.example.org', 'turns:turn.example.org:443?transport=tcp'], secret: SECRET };
 
-describe('TURN credentials of one session', () => {
-  test('are the expiry with the session, and its HMAC', () => {
+describe('TURN credentials', () => {
+  test('are the expiry with the id, and their HMAC', () => {
     // The credential is the output of: printf USERNAME | openssl dgst -sha1 -hmac SECRET -binary | base64
     expect(turnCredentials(SECRET, SESSION, 1_783_036_800)).toEqual({
       username: `1783036800:${SESSION}`,

@@ -11,30 +11,32 @@ export interface MintedIceServers {
 }
 
 /**
- * Credentials of a TURN server for one session. Pure.
+ * Credentials of a TURN server for one holder. Pure.
  * @param secret the secret that the control plane shares with the TURN server
+ * @param holderId id of the session, or of the guest: the server counts the relays of each id (coturn's option
+ *   user-quota), so a guest cannot use up those of the owner
  * @param expiresAtSecs Unix time in seconds; afterwards the server accepts no new allocations
- * @returns username with expiry and session id, and base64(HMAC-SHA1(secret, username))
+ * @returns username with expiry and id, and base64(HMAC-SHA1(secret, username))
  * Source: draft-uberti-behave-turn-rest-00, section 2.2; coturn's option use-auth-secret.
  */
 export function turnCredentials(
   secret: string,
-  sessionId: string,
+  holderId: string,
   expiresAtSecs: number,
 ): { username: string; credential: string } {
-  const username = `${expiresAtSecs}:${sessionId}`;
+  const username = `${expiresAtSecs}:${holderId}`;
   return { username, credential: createHmac('sha1', secret).update(username).digest('base64') };
 }
 
 /**
- * The TURN servers with credentials for this session, followed by the configured ICE servers. Pure.
+ * The TURN servers with credentials for this holder, followed by the configured ICE servers. Pure.
  * @param config iceServers, the TURN servers with their secret, and graceSecs, the lifetime of the credentials: a
  *   session without a connection to its host ends after the same time
  * @param endsAtMs end of a guest's access, epoch ms, after which the credentials must not be valid; null: no end
  */
 export function mintIceServers(
   config: Pick<Config['sessions'], 'iceServers' | 'turn' | 'graceSecs'>,
-  sessionId: string,
+  holderId: string,
   nowMs: number,
   endsAtMs: number | null = null,
 ): MintedIceServers {
@@ -45,6 +47,6 @@ export function mintIceServers(
   const ttlSecs = Math.min(graceSecs, leftSecs);
   const expiresAtSecs = Math.floor(nowMs / SECOND_MS) + ttlSecs;
   // First, because a host uses only the first eight addresses.
-  const minted = { urls: [...turn.urls], ...turnCredentials(turn.secret, sessionId, expiresAtSecs) };
+  const minted = { urls: [...turn.urls], ...turnCredentials(turn.secret, holderId, expiresAtSecs) };
   return { iceServers: [minted, ...others], ttlSecs };
 }

@@ -108,8 +108,8 @@ export function createSignaling(platform: Platform, deps: SignalingDeps): Signal
         {
           agents: deps.agents,
           sessions: deps.sessions,
-          mintIceServers: (sessionId, endsAtMs) =>
-            mintIceServers(config.sessions, sessionId, clock.nowMs(), endsAtMs),
+          mintIceServers: (holderId, endsAtMs) =>
+            mintIceServers(config.sessions, holderId, clock.nowMs(), endsAtMs),
           consumeToken: (text) => deps.tokens.consume(text),
           isAdmitted: (guestId) => deps.tokens.isAdmitted(guestId),
           tokenFailed: () => limiter.failed(addressKey),

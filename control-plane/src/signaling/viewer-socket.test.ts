@@ -60,7 +60,7 @@ interface WorldOptions {
   isAdmitted?: () => Promise<boolean>;
   relay?: 'open' | 'full' | 'gone' | 'silent';
   view?: () => Promise<ViewedSession | undefined>;
-  mintIceServers?: (sessionId: string, endsAtMs: number | null) => MintedIceServers;
+  mintIceServers?: (holderId: string, endsAtMs: number | null) => MintedIceServers;
 }
 
 async function world(options: WorldOptions = {}) {
@@ -297,7 +297,7 @@ describe('the socket of a guest', () => {
   };
 
   test('is attached with the name, and learns nothing that only the owner may know', async () => {
-    let endsAt: number | null = null;
+    const minted: unknown[] = [];
     const view: ViewedSession = {
       ...SESSION,
       state_detail: 'swapping',
@@ -306,15 +306,16 @@ describe('the socket of a guest', () => {
     const { socket, toAgent, say } = await world({
       guest,
       view: async () => view,
-      mintIceServers: (_id, endsAtMs) => {
-        endsAt = endsAtMs;
+      mintIceServers: (holderId, endsAtMs) => {
+        minted.push([holderId, endsAtMs]);
         return { iceServers: [], ttlSecs: null };
       },
     });
     await say(hello);
     expect(socket.sent.at(-1)).toMatchObject({ session: { state_detail: null }, stream: { mic: false } });
     expect(toAgent).toMatchObject([{ type: 'attach', guest: { id: 'guest', name: 'Ada' } }]);
-    expect(endsAt).toBe(guest.expiresAt);
+    // Of the guest, not of the session, for the page and for the host.
+    expect(minted).toEqual(Array(2).fill([guest.id, guest.expiresAt]));
   });
 
   test('is not a viewer that replaces the owner', async () => {

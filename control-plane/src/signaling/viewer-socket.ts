@@ -78,8 +78,8 @@ type CloseCode = (typeof SIGNAL_CLOSE)[keyof typeof SIGNAL_CLOSE] | typeof UNSUP
 export interface ViewerDeps {
   agents: Pick<Agents, 'signal' | 'link'>;
   sessions: SessionDirectory;
-  /** Returns ICE servers with credentials that were made just now. */
-  mintIceServers(sessionId: string, endsAtMs: number | null): MintedIceServers;
+  /** Returns ICE servers with credentials that were made just now. @param holderId id of the session, or of the guest */
+  mintIceServers(holderId: string, endsAtMs: number | null): MintedIceServers;
   consumeToken(token: string): Promise<Admission | null>;
   /** Whether a guest's access has neither ended nor expired. */
   isAdmitted(guestId: string): Promise<boolean>;
@@ -279,7 +279,7 @@ export class ViewerSocket {
     this.#session = current;
     this.#lastNotice = this.#noticeOf(current);
     const { codec, width, height, fps, mic, recording } = current.stream;
-    const { iceServers, ttlSecs } = this.#deps.mintIceServers(current.id, guest?.expiresAt ?? null);
+    const { iceServers, ttlSecs } = this.#mintIceServers(current.id);
     this.#send({
       type: 'ready',
       protocol: SIGNAL_PROTOCOL,
@@ -296,6 +296,10 @@ export class ViewerSocket {
     if (this.#stale) this.#onSessionChanged();
   }
 
+  #mintIceServers(sessionId: string): MintedIceServers {
+    return this.#deps.mintIceServers(this.#guest?.id ?? sessionId, this.#guest?.expiresAt ?? null);
+  }
+
   #attachWhenReady(session: ViewedSession): void {
     if (this.#attached === this.#conn || this.#hello === null || this.#phase !== 'open') return;
     if (!acceptsViewer(session)) return;
@@ -304,7 +308,7 @@ export class ViewerSocket {
       client_id: this.#hello.client_id,
       hello: this.#hello,
       // Minted again, because the session may have waited for its host since `ready`.
-      ice_servers: this.#deps.mintIceServers(session.id, this.#guest?.expiresAt ?? null).iceServers,
+      ice_servers: this.#mintIceServers(session.id).iceServers,
       ...(this.#guest !== null && { guest: { id: this.#guest.id, name: this.#guest.name } }),
     });
     this.#attached = this.#conn;

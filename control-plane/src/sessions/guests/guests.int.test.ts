@@ -96,6 +96,25 @@ describeDatabases('guests of a session', (databases) => {
     }
   });
 
+  test('the TURN credentials of a guest are not those of the owner, because the server counts relays by them', async () => {
+    const turn = await openSessionsWorld(await databases.fresh(), undefined, {
+      SERVICE_TURN_URLS: 'turn:turn.example.org',
+      SERVICE_TURN_SECRET: 'a-turn-secret-of-24-chars',
+    });
+    try {
+      await turn.host('hosta');
+      const { id } = await turn.running(turn.people.alice, await turn.app());
+      const made = await turn.call(turn.people.alice, 'POST', pathOf({ id }), {
+        body: { role: 'watch', minutes: 60 },
+      });
+      const { secret, guest } = made.body;
+      const joined = await turn.call(null, 'POST', '/v1/guests/join', { body: { secret, name: 'Ada' } });
+      expect(joined.body.signaling.ice_servers[0].username).toMatch(new RegExp(`^\\d+:${guest.id}$`));
+    } finally {
+      await turn.close();
+    }
+  });
+
   test('the secret is stored and logged only as a digest', async () => {
     const { secret } = (await share()).body;
     await join(secret);

@@ -44,7 +44,7 @@ const SECRET_BYTES = 32;
 const SECRET = /^[0-9a-f]{64}$/;
 
 export interface JoinedGuest {
-  guest: Pick<GuestRow, 'id' | 'role' | 'pad_index' | 'session_id' | 'expires_at'>;
+  guest: Pick<GuestRow, 'id' | 'role' | 'pad_index' | 'expires_at'>;
   token: SignalingToken;
 }
 

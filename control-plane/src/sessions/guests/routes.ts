@@ -53,8 +53,8 @@ export function registerGuestRoutes(
     async ({ addressKey, body, headers, overTls }) => {
       try {
         const { guest, token } = await guests.join(body);
-        const { id, role, pad_index, session_id, expires_at } = guest;
-        const { iceServers } = mintIceServers(config.sessions, session_id, clock.nowMs(), expires_at);
+        const { id, role, pad_index, expires_at } = guest;
+        const { iceServers } = mintIceServers(config.sessions, id, clock.nowMs(), expires_at);
         return {
           status: 201,
           body: {
