@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -92,8 +92,19 @@ describeSqlite('the command line and a control plane', ({ fresh }) => {
     writeFileSync(credentials(), '{}', { mode: 0o644 });
     expect(await runCommand(['hosts', 'list'], { home })).toMatchObject({
       exitCode: 3,
-      err: expect.stringContaining('chmod 600'),
+      err: expect.stringContaining('footlight logout'),
     });
+  });
+
+  test('logout revokes the token of a file that others may read', async () => {
+    await signUp(app, 'mary');
+    const words = ['login', url, '--email', 'mary@example.test', '--password-file', '-'];
+    await runCommand(words, { home, input: PASSWORD });
+    const { token: exposed } = JSON.parse(readFileSync(credentials(), 'utf8'));
+    chmodSync(credentials(), 0o644);
+    expect((await runCommand(['logout'], { home })).exitCode).toBe(0);
+    expect(existsSync(credentials())).toBe(false);
+    expect((await app.call({ ...app.people.admin, token: exposed }, 'GET', '/v1/me')).status).toBe(401);
   });
 
   test('a stored token is not sent to another address', async () => {

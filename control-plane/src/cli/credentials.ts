@@ -26,15 +26,21 @@ export function credentialsFile(environment: Environment, home: string): string 
  * @throws CliFailure if the file is damaged, or other users can read it
  */
 export function readCredentials(file: string): Credentials | null {
+  const { mode } = statSync(file, { throwIfNoEntry: false }) ?? { mode: 0 };
+  if ((mode & 0o077) !== 0)
+    throw new CliFailure(
+      EXIT.signIn,
+      'credentials_readable',
+      `Other users may read ${file}.`,
+      'Sign out and in again, so that the token is replaced: footlight logout; footlight login URL',
+    );
+  return readAnyCredentials(file);
+}
+
+/** Like `readCredentials`, also if other users can read the file: to revoke its token. */
+export function readAnyCredentials(file: string): Credentials | null {
   let text: string;
   try {
-    if ((statSync(file).mode & 0o077) !== 0)
-      throw new CliFailure(
-        EXIT.signIn,
-        'credentials_readable',
-        `Other users may read ${file}.`,
-        `Sign out and in again, so that the token is replaced: chmod 600 ${file}; footlight logout; footlight login URL`,
-      );
     text = readFileSync(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;

@@ -10,7 +10,7 @@ import {
   credentialsFile,
   fingerprintOf,
   originOf,
-  readCredentials,
+  readAnyCredentials,
   removeCredentials,
   writeCredentials,
 } from './credentials.ts';
@@ -68,12 +68,13 @@ async function tokenByPassword(terminal: Terminal, client: Client, options: Logi
 /** Revokes the stored token and deletes the file, even if the control plane cannot be reached. */
 export async function logout(terminal: Terminal): Promise<void> {
   const file = credentialsFile(terminal.environment, terminal.home);
-  let credentials: ReturnType<typeof readCredentials>;
+  let credentials: ReturnType<typeof readAnyCredentials>;
   try {
-    credentials = readCredentials(file);
+    credentials = readAnyCredentials(file);
   } catch (error) {
     // A damaged file is deleted too.
     removeCredentials(file);
+    terminal.err('The token could not be revoked, so it stays valid until it expires.\n');
     throw error;
   }
   if (credentials === null) return terminal.out('Nobody was signed in.\n');
