@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger, systemClock, systemRandom } from '@footlight/platform';
-import { type NatsServer, startNats } from '@footlight/test-harness';
+import { type NatsServer, startNats, TcpRelay } from '@footlight/test-harness';
 import { connect, type NatsConnection, nkeys } from '@nats-io/transport-node';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -97,6 +97,30 @@ describe('the bus of several replicas', () => {
         ['far', 2],
       ]);
       expect(await near.request(halves, 'far', 8, 1_000)).toEqual({ kind: 'reply', reply: 4 });
+    });
+
+    test('after one replica was cut off, all read again, because it could tell the others nothing', async () => {
+      const way = await TcpRelay.to(new URL(`nats://${server.address}`));
+      const cut = await createNatsBus(
+        { ...options(), servers: [`127.0.0.1:${way.port}`] },
+        { clock: systemClock, logger },
+      );
+      const gaps: string[] = [];
+      try {
+        near.subscribe(numbers, 'a', (payload) => heard.push(payload));
+        await passed(cut, near);
+        for (const [name, bus] of Object.entries({ near, far, cut })) bus.onGap(() => gaps.push(name));
+        way.mode = 'refuse';
+        way.cut();
+        await expect.poll(() => log.some((line) => line.includes('bus.lost'))).toBe(true);
+        cut.publish(numbers, 'a', 1);
+        way.mode = 'pass';
+        await expect.poll(() => gaps.toSorted(), { timeout: 20_000 }).toEqual(['cut', 'far', 'near']);
+        expect(heard).toEqual([]);
+      } finally {
+        await cut.close();
+        way.close();
+      }
     });
 
     test('messages of others are received separately from those of this replica', async () => {

@@ -1,5 +1,12 @@
 import { readFile } from 'node:fs/promises';
-import { type Clock, type Logger, MINUTE_MS, SECOND_MS, WindowCounter } from '@footlight/platform';
+import {
+  type Clock,
+  type Logger,
+  MINUTE_MS,
+  SECOND_MS,
+  type Timer,
+  WindowCounter,
+} from '@footlight/platform';
 import {
   type ConnectionOptions,
   connect,
@@ -8,7 +15,7 @@ import {
   nkeyAuthenticator,
   RequestError,
 } from '@nats-io/transport-node';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Bus, CallAnswer, RequestSubject, Subject, Subscription } from './bus.ts';
 import { createInProcessBus } from './in-process.ts';
 
@@ -38,13 +45,21 @@ const RECONNECT_MS = 250;
  */
 const PING_EVERY_MS = 5 * SECOND_MS;
 const MAX_PINGS_OUT = 2;
+/**
+ * A replica has reconnected. The others may have missed its messages too, although they were connected. The key has no
+ * meaning.
+ */
+const RETURNED: Subject<Record<string, never>> = { name: 'replica.returned', payload: z.object({}) };
+/** When the server restarts, all replicas return within half a second. Their messages then lead to one read. */
+const RETURNS_MS = SECOND_MS;
 /** Maximum log lines about bad messages. Otherwise a client that may publish on the bus could fill the disk. */
 const MAX_LINES_PER_MINUTE = 10;
 
 /**
  * The bus of several replicas, over NATS (core, without JetStream). A replica's messages to itself are not sent to the
  * server, so the sockets of a replica without a NATS connection keep working. Meanwhile its messages to others are
- * dropped, and its requests to others get no answer. After the reconnect `onGap` is called.
+ * dropped, and its requests to others get no answer. After the reconnect `onGap` is called in all replicas. If servers of
+ * a cluster lose each other, no replica is disconnected, and nobody is told.
  * @throws with a sentence, without the credentials, when no server can be reached or each server refuses
  */
 export async function createNatsBus(
@@ -58,6 +73,8 @@ export async function createNatsBus(
   const gapListeners = new Set<() => void>();
   let isConnected = true;
   let closed = false;
+  /** Set while a reconnection of another replica was reported, but not yet to the listeners. */
+  let otherReturned: Timer | null = null;
   void follow();
 
   /** Handles status changes until the connection is closed. */
@@ -69,12 +86,17 @@ export async function createNatsBus(
       } else if (status.type === 'reconnect') {
         isConnected = true;
         logger.info({ server: status.server }, 'bus.connected');
-        for (const listener of gapListeners) listener();
+        tellGap();
+        bus.publish(RETURNED, 'all', {});
       } else if (status.type === 'error') {
         line(null, status.error, 'bus.refused');
       }
     }
   }
+
+  const tellGap = () => {
+    for (const listener of gapListeners) listener();
+  };
 
   /** Logs a bad message. The message itself is not logged, because it may contain a secret. */
   function line(
@@ -142,7 +164,7 @@ export async function createNatsBus(
       }
     };
 
-  return {
+  const bus: Bus = {
     publish(subject, key, payload) {
       own.publish(subject, key, payload);
       if (closed || !isConnected) return;
@@ -195,12 +217,20 @@ export async function createNatsBus(
     },
     async close() {
       closed = true;
+      otherReturned?.cancel();
       await own.close();
       // Messages that were published immediately before the close are still sent.
       if (isConnected) await connection.drain().catch(() => undefined);
       else await connection.close();
     },
   };
+  listen(null, RETURNED, null, () => {
+    otherReturned ??= clock.setTimeout(() => {
+      otherReturned = null;
+      tellGap();
+    }, RETURNS_MS);
+  });
+  return bus;
 }
 
 /** @throws when the file of the key cannot be read or contains no key */
