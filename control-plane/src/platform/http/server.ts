@@ -168,6 +168,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       return `${bootId}-${requests.toString(36)}`;
     },
     serverFactory: (handler) => listeners.attach(handler),
+    // Does nothing, because the listeners handle these errors. Fastify's own handler also resets the connection, and with
+    // Node 24 the client then gets no answer.
+    clientErrorHandler: () => undefined,
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: MAX_URL_LENGTH },
     exposeHeadRoutes: true,
     frameworkErrors: (error, request, reply) => {

@@ -11,6 +11,12 @@ import { BARE_SECURITY_HEADERS } from '../message/security-headers.ts';
 import { createClientAddresses } from '../origin/client-address.ts';
 import { bind, surviveFailedAccepts } from './bind.ts';
 import { guardConnections } from './connection-guard.ts';
+import { isExtended } from './long-request.ts';
+
+/** Maximum pieces that are still read of a refused request; each has at most 64 KiB. */
+const MAX_REST_PIECES = 16;
+/** Time for which a refused connection may stay silent until it is closed. Chosen, not measured. */
+const REFUSED_MS = SECOND_MS / 2;
 
 /** Time limits of clients and the number of connections. */
 export interface ListenerLimits {
@@ -104,6 +110,8 @@ export function createListeners(options: {
   const { config, logger, clock } = options;
   const limits = { ...LIMITS, ...options.limits };
   const bound: Bound[] = [];
+  /** Pieces that were read of the rest of a refused request; each one is reported as another error. */
+  const rests = new WeakMap<Duplex, number>();
   // If the process may open only few files, one address must leave descriptors for the others.
   const perAddress = Math.min(config.http.connectionsPerAddress, Math.floor(mayOpen() / 2));
   const addresses = createClientAddresses(config.http.trustedProxies);
@@ -214,6 +222,12 @@ export function createListeners(options: {
 
     refuseBroken(error, socket) {
       const code = 'code' in error ? error.code : '';
+      if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && isExtended(socket)) return;
+      const pieces = rests.get(socket);
+      if (pieces !== undefined && pieces < MAX_REST_PIECES && code !== 'ECONNRESET') {
+        rests.set(socket, pieces + 1);
+        return;
+      }
       if (code === 'ECONNRESET' || !socket.writable) {
         socket.destroy();
         return;
@@ -226,7 +240,15 @@ export function createListeners(options: {
             : '400 Bad Request';
       const body = '{"error":{"code":"validation_failed","message":"The request cannot be read."}}';
       const head = `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n${RAW_SECURITY_HEADERS}Connection: close\r\n\r\n`;
-      socket.end(head + body, () => socket.destroy());
+      if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+        socket.end(head + body, () => socket.destroy());
+        return;
+      }
+      // The rest is read and discarded, because a connection that is closed with unread data is reset, and then the
+      // client may lose the answer.
+      rests.set(socket, 0);
+      (socket as Socket).setTimeout(REFUSED_MS);
+      socket.end(head + body);
     },
 
     async close() {

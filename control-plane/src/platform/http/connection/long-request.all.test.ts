@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { extendRequest } from './long-request.ts';
+import { extendRequest, isExtended } from './long-request.ts';
 
 const LIMIT_MS = 500;
 
@@ -16,6 +16,9 @@ const server = createServer(
     incoming.resume().once('end', () => response.end('whole'));
   },
 );
+server.on('clientError', (_error, socket) => {
+  if (!isExtended(socket)) socket.end('HTTP/1.1 408 Request Timeout\r\n\r\n');
+});
 let port = 0;
 
 beforeAll(async () => {
