@@ -55,7 +55,7 @@ describe('scripts/up', () => {
     rmSync(old, { recursive: true });
     expect(run.status).toBe(1);
     expect(run.stderr.trim()).toBe(
-      'Footlight needs Node 20 (20.19 or newer), 22 or 24 with npm; this machine has 18.19.0.',
+      'Footlight needs Node 24, 22 or 20 (20.19 or newer) with npm; this machine has 18.19.0.',
     );
   });
 
