@@ -7,3 +7,10 @@ export function isBelow(root: string, path: string): boolean {
   const clean = resolve(path);
   return clean === path && clean !== root && clean.startsWith(root.endsWith(sep) ? root : root + sep);
 }
+
+/**
+ * Name of the file that says that a home began as a copy of its base; it contains the base's path. It is next to the
+ * home and not inside, because the person and the app can create and delete every file of the home.
+ * @param name of the home's directory
+ */
+export const cloneMarkName = (name: string): string => `.cloned-${name}`;

@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -18,7 +19,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { HomeFiles } from '../../../files/home-files.ts';
 import { exitOf, firstHeartbeat, startAgentProcess } from '../../../testing/agent-process.ts';
 import { type HostedSessions, startHostedSessions } from '../../../testing/hosted-sessions.ts';
-import { BASE_MARK } from './home-base.ts';
+import { BASE_MARK, openOverBase } from './home-base.ts';
 import { mountOverlay } from './overlay.ts';
 
 const display = vi.hoisted(() => ({ fails: false }));
@@ -209,6 +210,79 @@ describe.runIf(process.getuid?.() === 0)('a base below the homes of several peop
       execaSync('umount', [join(base, 'levels')], { reject: false });
       if (real !== '') rmSync(real, { recursive: true, force: true });
     }
+  });
+});
+
+/** The file systems of most test machines share no blocks, so that `cp --reflink=always` would fail. */
+const CP_WITHOUT_REFLINK = `#!/bin/sh
+for argument; do
+  shift
+  [ "$argument" = --reflink=always ] || set -- "$@" "$argument"
+done
+exec /bin/cp "$@"
+`;
+
+describe.runIf(process.getuid?.() === 0)('a home on a host without overlays', () => {
+  const { PATH } = process.env;
+  let directory: string;
+  let base: string;
+  let home: string;
+
+  beforeEach(() => {
+    base = makeBase();
+    directory = mkdtempSync('/tmp/footlight-copies-');
+    home = join(directory, 'homes/alice-1/game-2');
+    for (const path of [home, join(directory, 'state'), join(directory, 'bin')])
+      mkdirSync(path, { recursive: true });
+    writeFileSync(join(directory, 'bin/cp'), CP_WITHOUT_REFLINK, { mode: 0o755 });
+    process.env.PATH = `${join(directory, 'bin')}:${PATH}`;
+  });
+  afterEach(() => {
+    process.env.PATH = PATH;
+    for (const path of [base, directory]) rmSync(path, { recursive: true });
+  });
+
+  const launch = (overlayProblem: string | null = 'not in this test') =>
+    openOverBase(
+      {
+        ...{ base, home, provider: 'local', user: null, number: 1, overlayProblem },
+        ...{ homeRoot: join(directory, 'homes'), stateDir: join(directory, 'state'), mounts: directory },
+      },
+      new AbortController().signal,
+    );
+
+  test('stays a copy, even if the person deletes all its dotfiles', async () => {
+    await launch();
+    expect(readFileSync(join(home, 'readme'), 'utf8')).toBe('read me\n');
+    writeFileSync(join(home, 'readme'), 'mine');
+    for (const name of readdirSync(home)) if (name.startsWith('.')) rmSync(join(home, name));
+    expect(await launch()).toBeNull();
+    expect(readFileSync(join(home, 'readme'), 'utf8')).toBe('mine');
+  });
+
+  test('gets a new copy after the person has deleted everything in it', async () => {
+    await launch();
+    for (const name of readdirSync(home)) rmSync(join(home, name), { recursive: true });
+    expect(await launch()).toBeNull();
+    expect(readFileSync(join(home, 'readme'), 'utf8')).toBe('read me\n');
+  });
+
+  test.each(['.footlight-clone', '.cloned-game-2'])('is no copy because of a file %s in it', async (name) => {
+    writeFileSync(join(home, name), '');
+    await expect(launch()).rejects.toThrow(/has files already/);
+    const overlay = await launch(null);
+    expect(readFileSync(join(overlay?.path ?? '', 'readme'), 'utf8')).toBe('read me\n');
+    await overlay?.unmount();
+  });
+
+  test('is no copy because an earlier home at its path was one', async () => {
+    await launch();
+    rmSync(home, { recursive: true });
+    mkdirSync(home);
+    writeFileSync(join(directory, 'bin/cp'), '#!/bin/sh\nexit 1\n');
+    await expect(launch()).rejects.toThrow(/neither an overlay .* nor a copy/);
+    writeFileSync(join(home, 'save'), '');
+    await expect(launch()).rejects.toThrow(/has files already/);
   });
 });
 

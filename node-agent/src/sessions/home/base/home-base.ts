@@ -4,20 +4,21 @@ import {
   type FileHandle,
   lstat,
   open,
-  opendir,
   readFile,
   realpath,
   rename,
+  rm,
   writeFile,
 } from 'node:fs/promises';
-import { join, sep } from 'node:path';
+import { basename, dirname, join, sep } from 'node:path';
 import { SECOND_MS } from '@footlight/platform';
 import { removeTree } from '../../../runtime/owned-files.ts';
 import { runProgram } from '../../../runtime/programs/run-program.ts';
 import type { SessionUser } from '../../../runtime/runtime.ts';
-import { codeOf, entryOf, entryStats } from '../collection/descriptors.ts';
+import { codeOf, entryOf, entryStats, isEmpty } from '../collection/descriptors.ts';
 import { mountPoints, mountWithin } from '../collection/mounts.ts';
 import { HomeError, refuseHostFolder } from '../home.ts';
+import { cloneMarkName } from '../home-path.ts';
 import {
   type BaseDirectory,
   type BaseFacts,
@@ -32,8 +33,6 @@ export class HomeBaseError extends HomeError {}
 
 /** Empty file by which a host's administrator permits that a directory is a base. */
 export const BASE_MARK = '.footlight-base';
-/** File in a home that began as a copy of its base; it contains the base's path. */
-const CLONE_MARK = '.footlight-clone';
 /**
  * Time limit of each of the two programs of a copy, which shares the blocks of all files. Together they must end before
  * the control plane ends a start without a report (90 s).
@@ -167,15 +166,14 @@ const PROBLEMS: Record<string, string> = {
   EACCES: 'is closed to the user of the agent',
 };
 
+const cloneMarkOf = (home: string): string => join(dirname(home), cloneMarkName(basename(home)));
+
 async function stateOf(home: string): Promise<BaseFacts['home']> {
-  const mark = await lstat(join(home, CLONE_MARK)).catch(() => null);
-  if (mark?.isFile()) return 'cloned';
-  const directory = await opendir(home);
-  try {
-    return (await directory.read()) === null ? 'empty' : 'used';
-  } finally {
-    await directory.close();
-  }
+  const mark = cloneMarkOf(home);
+  if (!(await isEmpty(home))) return (await lstat(mark).catch(() => null))?.isFile() ? 'cloned' : 'used';
+  // The mark of an earlier home at this path, or of a copy that was cut off: files that come later are no copy.
+  await rm(mark, { force: true });
+  return 'empty';
 }
 
 /**
@@ -206,8 +204,9 @@ async function clone(
       const result = await step();
       if (result.kind !== 'ok') return ended.aborted ? 'the session ended' : result.why;
     }
-    await writeFile(join(copy, CLONE_MARK), `${path}\n`, { flag: 'wx', mode: 0o644 });
     await chmod(copy, 0o700);
+    // Written before the copy gets the home's path, because a mark next to an empty home has no effect.
+    await writeFile(cloneMarkOf(home), `${path}\n`, { flag: 'wx', mode: 0o600 });
     await rename(copy, home);
     return null;
   } finally {

@@ -1,6 +1,6 @@
 /** Access to directories by descriptor. Names are looked up in an open directory, so a link cannot lead elsewhere. */
 import { type BigIntStats, constants } from 'node:fs';
-import { type FileHandle, lstat, open } from 'node:fs/promises';
+import { type FileHandle, lstat, open, opendir } from 'node:fs/promises';
 
 const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
@@ -42,6 +42,16 @@ export async function entryStats(directory: FileHandle, name: string): Promise<B
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return null;
     throw error;
+  }
+}
+
+/** Whether a directory has no entries. @throws the system's error */
+export async function isEmpty(path: string): Promise<boolean> {
+  const directory = await opendir(path);
+  try {
+    return (await directory.read()) === null;
+  } finally {
+    await directory.close();
   }
 }
 

@@ -11,13 +11,14 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { silentLogger, systemClock, systemRandom } from '@footlight/platform';
 import type { DueHome } from '@footlight/protocol/agent';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { closeHome, openHome } from '../home.ts';
 import { HomeLocks } from '../home-locks.ts';
+import { cloneMarkName } from '../home-path.ts';
 import { HomeCollection, type HomeCollectionOptions, type VolumeRemover } from './home-collection.ts';
 import { ControlModel } from './testing/control-model.ts';
 
@@ -89,6 +90,17 @@ async function restarted(volumes: VolumeRemover = NO_ENGINE): Promise<void> {
   collection.close();
   collection = started({}, volumes);
   await collection.open();
+}
+
+/** Simulates that the process ends after its query and before the answer. */
+async function cutOff(due: DueHome): Promise<void> {
+  control.beforeAnswer = () => {
+    collection.close();
+    throw new Error('cut off');
+  };
+  await collection.run();
+  control.beforeAnswer = () => undefined;
+  expect([existsSync(due.ref), existsSync(trashOf(due)), notes()]).toEqual([false, true, [`${due.id}.json`]]);
 }
 
 /** Creates a home that a session has created, used and closed. */
@@ -179,6 +191,59 @@ describe('a home that is past its grace', () => {
     };
     expect(await collection.run()).toEqual({ deleted: 1, kept: 0, failed: 0 });
     expect(control.asked).toEqual([due.id, due.id, due.id]);
+  });
+});
+
+describe('a home that is a copy of its base', () => {
+  const markOf = ({ ref }: DueHome) => join(dirname(ref), cloneMarkName(basename(ref)));
+  async function dueCopy(): Promise<DueHome> {
+    const due = await dueHome('alice-1/game-2');
+    writeFileSync(markOf(due), '/srv/base\n');
+    return due;
+  }
+
+  test('is removed with the mark next to it, so that a new home at its path is no copy', async () => {
+    const due = await dueCopy();
+    await home('bob-4/game-2');
+    expect(await collection.run()).toEqual({ deleted: 1, kept: 0, failed: 0 });
+    expect(existsSync(dirname(due.ref))).toBe(false);
+  });
+
+  test('has no mark any more when the next session can create a home at its path', async () => {
+    const due = await dueCopy();
+    let session: Promise<boolean> | null = null;
+    control.beforeAnswer = () => {
+      session = locks
+        .take(due.ref, 20_000, new AbortController().signal)
+        .then((release) => release !== null && existsSync(markOf(due)));
+      control.beforeAnswer = () => undefined;
+    };
+    expect(await collection.run()).toMatchObject({ deleted: 1 });
+    expect(await session).toBe(false);
+  });
+
+  test('stays a copy if it is kept', async () => {
+    const due = await dueCopy();
+    control.beforeAnswer = () => control.set(due.id, 'kept');
+    expect(await collection.run()).toMatchObject({ kept: 1 });
+    expect([existsSync(due.ref), existsSync(markOf(due))]).toEqual([true, true]);
+  });
+
+  test('leaves no mark if its files are already gone', async () => {
+    const due = await dueCopy();
+    await home('bob-4/game-2');
+    rmSync(due.ref, { recursive: true });
+    expect(await collection.run()).toMatchObject({ deleted: 1 });
+    expect(existsSync(markOf(due))).toBe(false);
+  });
+
+  test('leaves the mark of a new copy at its path', async () => {
+    const due = await dueCopy();
+    await cutOff(due);
+    await home('alice-1/game-2');
+    await restarted();
+    await collection.resume();
+    expect([existsSync(trashOf(due)), existsSync(markOf(due))]).toEqual([false, true]);
   });
 });
 
@@ -419,21 +484,6 @@ describe('a hostile home', () => {
 });
 
 describe('leftovers of an earlier process', () => {
-  /** Simulates that the process ends after its query and before the answer. */
-  async function cutOff(due: DueHome): Promise<void> {
-    control.beforeAnswer = () => {
-      collection.close();
-      throw new Error('cut off');
-    };
-    await collection.run();
-    control.beforeAnswer = () => undefined;
-    expect([existsSync(due.ref), existsSync(trashOf(due)), notes()]).toEqual([
-      false,
-      true,
-      [`${due.id}.json`],
-    ]);
-  }
-
   test.each(['deleted', 'kept'] as const)(
     'is finished at the next start, by the answer then: %s',
     async (answer) => {

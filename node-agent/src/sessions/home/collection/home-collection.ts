@@ -14,6 +14,7 @@ import {
   lookAt,
   placeOf,
   putBack,
+  removeCloneMark,
   removeEmptyWay,
   setAside,
   trashName,
@@ -275,7 +276,11 @@ export class HomeCollection {
     // The home's files no longer exist, so only the control plane's record must be deleted.
     const answer = await this.#answerFor(home.id);
     if (answer === null) return 'failed';
-    release();
+    try {
+      if (answer === 'deleted') await removeCloneMark(place);
+    } finally {
+      release();
+    }
     if (answer === 'deleted') await removeEmptyWay(place, this.#isFree(home.ref));
     return answer;
   }
@@ -297,9 +302,10 @@ export class HomeCollection {
         return 'kept';
       }
     } else {
+      const problem = place === null ? null : await removeCloneMark(place).then(() => null, errorText);
       // Released now, because these files have another name, so a new home can be created in the same place.
       release();
-      const why = await this.#remove(note, place);
+      const why = problem ?? (await this.#remove(note, place));
       if (why !== null) {
         this.#leave({ note, release: null, isConfirmed: true, why });
         return 'failed';

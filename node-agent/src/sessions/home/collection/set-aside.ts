@@ -3,7 +3,7 @@
  * directory. Links, mounts and directories that are not homes are refused with a reason; then nothing is changed.
  */
 import type { BigIntStats } from 'node:fs';
-import { lstatSync, rmdirSync } from 'node:fs';
+import { lstatSync, rmdirSync, rmSync } from 'node:fs';
 import {
   type FileHandle,
   lstat,
@@ -18,8 +18,8 @@ import { join, relative, sep } from 'node:path';
 import { isWireUuid } from '@footlight/protocol';
 import { CLOSED_WAY_MODE } from '../../../runtime/process.ts';
 import { type ForeignHomes, HomeError, isWayGroup, refuseHostFolder, WAY_MODE } from '../home.ts';
-import { isBelow } from '../home-path.ts';
-import { codeOf, entryOf, entryStats, openBelow, syncDirectory } from './descriptors.ts';
+import { cloneMarkName, isBelow } from '../home-path.ts';
+import { codeOf, entryOf, entryStats, isEmpty, openBelow, syncDirectory } from './descriptors.ts';
 import { mountPoints, mountWithin } from './mounts.ts';
 
 const TRASH_PREFIX = '.trash-';
@@ -86,15 +86,6 @@ async function isInUse(root: string, stateDir: string): Promise<boolean> {
   return true;
 }
 
-async function isEmpty(path: string): Promise<boolean> {
-  const directory = await opendir(path);
-  try {
-    return (await directory.read()) === null;
-  } finally {
-    await directory.close();
-  }
-}
-
 /** Conditions under which a home is not collected. */
 export interface SetAsideLimits {
   /** Set if the control plane chose the root. */
@@ -146,6 +137,18 @@ export async function lookAt(place: HomePlace, id: string): Promise<{ isAside: b
     if (!parent) return { isAside: false, isTaken: false };
     const [trash, home] = [await entryStats(parent, trashName(id)), await entryStats(parent, place.name)];
     return { isAside: trash !== null, isTaken: home !== null };
+  });
+}
+
+/**
+ * Removes the mark of a deleted home that was a copy of its base. If a new home is at this place, the mark is that
+ * home's and stays. Check and removal are synchronous, so that a session cannot create a home in between.
+ * @throws CollectionError when the mark cannot be removed
+ */
+export async function removeCloneMark(place: HomePlace): Promise<void> {
+  await within(place, async (parent) => {
+    if (!parent || lstatSync(entryOf(parent, place.name), { throwIfNoEntry: false })) return;
+    rmSync(entryOf(parent, cloneMarkName(place.name)), { force: true });
   });
 }
 
