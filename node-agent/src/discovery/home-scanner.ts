@@ -21,8 +21,8 @@ import type { ScanResult } from './steam-library.ts';
 
 /** The first poll after the agent's start is sent within this time. Chosen, not measured. */
 const FIRST_POLL_MS = 5 * SECOND_MS;
-/** Longest answer of a poll: twice the size of fifty tasks with the longest paths (60 KiB). */
-const MAX_TASKS_BYTES = 128 * 1024;
+/** Longest answer of a poll: twice the size of fifty tasks with the longest paths (90 KiB). */
+const MAX_TASKS_BYTES = 192 * 1024;
 /**
  * Time limit of a report. Before the control plane answers, it may look up 40 titles in a store, each for up to 10 s
  * (docs/apps.md).

@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { cloneMarkOf } from '../sessions/home/home-path.ts';
 import { scanSteamLibrary } from './steam-library.ts';
 import {
   CONTAINER_PATH,
@@ -200,6 +201,113 @@ describe('the scan of a Steam home', () => {
     });
   });
 
+  describe('with a base below it', () => {
+    let base: SteamHome;
+    beforeEach(() => {
+      base = makeSteamHome();
+    });
+    afterEach(() => base.remove());
+
+    const overBase = () => scan({ base_path: base.root });
+    const names = () =>
+      overBase()
+        .entries.map(({ name }) => name)
+        .sort();
+    const listed = (tree: SteamHome, ...paths: string[]) =>
+      tree.write(`${STEAM}/steamapps/libraryfolders.vdf`, libraryFoldersText(paths));
+    const whiteout = (path: string) => execFileSync('mknod', [path, 'c', '0', '0']);
+
+    test('finds the titles of both', () => {
+      home.addTitle(1, 'Own');
+      base.addTitle(2, 'Shared');
+      expect(names()).toEqual(['Own', 'Shared']);
+    });
+
+    test('finds the titles of the base if the home has no folder yet', () => {
+      base.addTitle(2, 'Shared');
+      rmSync(join(home.root, '.local'), { recursive: true });
+      expect(names()).toEqual(['Shared']);
+    });
+
+    test('uses the entry of the home for a title in both, even if only the other is installed', () => {
+      home.addTitle(1, 'Own', 1026);
+      base.addTitle(1, 'Shared', 4);
+      expect(overBase().entries).toMatchObject([{ external_id: '1', name: 'Own', state_flags: 1026 }]);
+    });
+
+    test.runIf(process.getuid?.() === 0)('hides a title of the base that the person deleted', () => {
+      base.addTitle(1, 'Deleted');
+      base.addTitle(2, 'Shared');
+      whiteout(join(home.steamapps, 'appmanifest_1.acf'));
+      expect(names()).toEqual(['Shared']);
+    });
+
+    test.runIf(process.getuid?.() === 0)('hides a folder of the base that the person deleted', () => {
+      base.addTitle(1, 'Deleted');
+      rmSync(home.steamapps, { recursive: true });
+      whiteout(home.steamapps);
+      expect(overBase()).toMatchObject({ complete: true, entries: [] });
+    });
+
+    test('a file of the home hides a folder of the base', () => {
+      base.addTitle(1, 'Hidden', 4, 'games');
+      home.write('games', '');
+      listed(home, `${CONTAINER_PATH}/games`);
+      expect(overBase()).toMatchObject({ complete: true, entries: [] });
+    });
+
+    test('a list of libraries of the home replaces the list of the base, and may name folders of the base', () => {
+      base.addTitle(1, 'Shared', 4, 'games');
+      base.addTitle(2, 'Not listed', 4, 'other');
+      listed(base, `${CONTAINER_PATH}/games`, `${CONTAINER_PATH}/other`);
+      expect(names()).toEqual(['Not listed', 'Shared']);
+      listed(home, `${CONTAINER_PATH}/games`);
+      expect(names()).toEqual(['Shared']);
+    });
+
+    test('follows a link of the base to a folder of both', () => {
+      base.addTitle(1, 'Shared', 4, 'games');
+      home.addTitle(2, 'Own', 4, 'games');
+      symlinkSync('games', join(base.root, 'link'));
+      listed(base, `${CONTAINER_PATH}/link`);
+      expect(names()).toEqual(['Own', 'Shared']);
+    });
+
+    test('never follows a link of the base that leads out', () => {
+      symlinkSync(join(outside, 'secret.acf'), join(base.steamapps, 'appmanifest_7.acf'));
+      symlinkSync('../../../../../../../../..', join(base.root, 'link'));
+      listed(base, `${CONTAINER_PATH}/link${outside}`);
+      const result = overBase();
+      expect(result.complete).toBe(false);
+      expect(JSON.stringify(result)).not.toContain('Secret');
+    });
+
+    test('does not read the base if the home is a copy of it: what is missing there was deleted', () => {
+      home.addTitle(1, 'Own');
+      base.addTitle(2, 'Deleted');
+      writeFileSync(cloneMarkOf(home.root), '');
+      expect(names()).toEqual(['Own']);
+      rmSync(cloneMarkOf(home.root));
+    });
+
+    test('is incomplete without the base, so that the titles of the base do not count as removed', () => {
+      home.addTitle(1, 'Own');
+      base.remove();
+      expect(overBase()).toMatchObject({
+        ...{ ok: true, complete: false, entries: [{ name: 'Own' }] },
+        error: 'the base cannot be opened: ENOENT',
+      });
+    });
+
+    test('has one limit of titles for both', () => {
+      home.addTitle(1);
+      base.addTitle(2);
+      const result = scan({ base_path: base.root, max_entries: 1 });
+      expect(result).toMatchObject({ complete: false, error: 'more than 1 titles' });
+      expect(result.entries).toHaveLength(1);
+    });
+  });
+
   test('skips pipes, devices, sockets and directories with the name of a manifest', () => {
     execFileSync('mkfifo', [join(home.steamapps, 'appmanifest_1.acf')]);
     mkdirSync(join(home.steamapps, 'appmanifest_2.acf'));
@@ -272,8 +380,16 @@ describe('the scan of a Steam home', () => {
     symlinkSync('nowhere', join(home.steamapps, 'appmanifest_99.acf'));
     symlinkSync(outside, join(home.steamapps, 'appmanifest_98.acf'));
     home.write(`${STEAM}/steamapps/libraryfolders.vdf`, libraryFoldersText([`${CONTAINER_PATH}/none`]));
+    const base = makeSteamHome();
+    for (let id = 10; id <= 30; id += 1) base.addTitle(id);
+    symlinkSync('.local', join(base.root, 'link'));
+    base.write(
+      `${STEAM}/steamapps/libraryfolders.vdf`,
+      libraryFoldersText([`${CONTAINER_PATH}/link/share/Steam`]),
+    );
     scan();
-    // Only descriptors below the two folders are counted, because other test files of this process open and close
+    scan({ base_path: base.root });
+    // Only descriptors below these folders are counted, because other test files of this process open and close
     // descriptors at the same time.
     const open = readdirSync('/proc/self/fd').flatMap((fd) => {
       try {
@@ -282,6 +398,8 @@ describe('the scan of a Steam home', () => {
         return [];
       }
     });
-    expect(open.filter((file) => [home.root, outside].some((folder) => file.startsWith(folder)))).toEqual([]);
+    const folders = [home.root, base.root, outside];
+    expect(open.filter((file) => folders.some((folder) => file.startsWith(folder)))).toEqual([]);
+    base.remove();
   });
 });

@@ -1,11 +1,12 @@
-import { closeSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import {
   FULLY_INSTALLED,
   MAX_SCAN_REPORT_BYTES,
   type ScanEntry,
   type ScanTask,
 } from '@footlight/protocol/agent';
-import { HomeTree, namesIn, type Opened, readText } from './home-tree.ts';
+import { cloneMarkOf } from '../sessions/home/home-path.ts';
+import { closeOpened, HomeTree, namesIn, type Opened, readText } from './home-tree.ts';
 import { bareEntry, manifestId, readLibraryFolders, readManifest } from './manifests.ts';
 
 /** Largest total size of all entries in bytes; the rest of the report is reserved for its other fields. */
@@ -31,15 +32,15 @@ export interface ScanResult {
 }
 
 /**
- * Reads the manifests of a Steam home: in the task's roots, and in the libraries listed in these roots. All calls are
- * synchronous, so it runs in a separate process.
+ * Reads the manifests of a Steam home and of its base: in the task's roots, and in the libraries listed in these roots.
+ * All calls are synchronous, so it runs in a separate process.
  * @param clock returns monotonic milliseconds
  * @param limitMs time limit of the whole scan
  */
 export function scanSteamLibrary(task: ScanTask, clock: () => number, limitMs: number): ScanResult {
   let tree: HomeTree;
   try {
-    tree = new HomeTree(task.root_path, task.container_path);
+    tree = new HomeTree(task.root_path, task.container_path, baseOf(task));
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
     return {
@@ -56,6 +57,12 @@ export function scanSteamLibrary(task: ScanTask, clock: () => number, limitMs: n
     tree.close();
   }
 }
+
+/** Base to read; null: none. A home that is a copy of its base has all files itself; the person deleted the others. */
+const baseOf = ({ root_path, base_path }: ScanTask): string | null =>
+  base_path === undefined || lstatSync(cloneMarkOf(root_path), { throwIfNoEntry: false })?.isFile()
+    ? null
+    : base_path;
 
 /** Thrown to end a scan early; the titles found before are still reported. */
 class LimitReached extends Error {}
@@ -80,6 +87,9 @@ class Scan {
   }
 
   run(): ScanResult {
+    const { baseProblem } = this.#tree;
+    // The scan is then incomplete, so titles of the base do not count as removed.
+    if (baseProblem !== null) this.#faults.push(`the base cannot be opened: ${baseProblem}`);
     try {
       for (const root of this.#task.relative_roots) {
         const names = root.split('/').filter((name) => name !== '');
@@ -118,7 +128,7 @@ class Scan {
       this.#readManifests(opened, label);
       if (isRoot) this.#readList(opened, label);
     } finally {
-      closeSync(opened.fd);
+      closeOpened(opened);
     }
   }
 
@@ -150,7 +160,7 @@ class Scan {
       if (!found.opened.stats.isFile()) return;
       this.#add(readManifest(id, readText(found.opened, this.#task.max_manifest_bytes)));
     } finally {
-      closeSync(found.opened.fd);
+      closeOpened(found.opened);
     }
     this.#checkTime();
   }
@@ -173,7 +183,7 @@ class Scan {
     let folders: string[] | null = null;
     if (found.kind === 'opened') {
       const text = readText(found.opened, this.#task.max_manifest_bytes);
-      closeSync(found.opened.fd);
+      closeOpened(found.opened);
       folders = text === null ? null : readLibraryFolders(text);
     }
     // The scan is reported as incomplete, because titles of the listed libraries would otherwise count as removed.

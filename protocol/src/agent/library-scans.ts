@@ -3,7 +3,7 @@
  * found. Unknown keys are ignored, because the other side may be newer.
  */
 import { z } from 'zod';
-import { count, humanText, text, wireUuid } from '../common.ts';
+import { count, homeBasePath, humanText, text, wireUuid } from '../common.ts';
 
 /** Largest scan report in bytes. */
 export const MAX_SCAN_REPORT_BYTES = 4 * 1024 * 1024;
@@ -23,6 +23,11 @@ export const FULLY_INSTALLED = 4;
 export const scanTaskSchema = z.object({
   scan_id: wireUuid.describe('Id of the scan.'),
   root_path: text(512).describe("The home's directory on the host."),
+  base_path: homeBasePath
+    .optional()
+    .describe(
+      'Directory on the host below the home; its titles are reported too. Left out: the home has none.',
+    ),
   container_path: text(512).describe('Where the app sees the home.'),
   relative_roots: z
     .array(text(512))

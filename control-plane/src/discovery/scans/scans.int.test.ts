@@ -198,6 +198,16 @@ describeDatabases('scans of homes', ({ fresh }) => {
       expect((await world.hostA.poll())[0]?.container_path).toBe('/home/steam');
     });
 
+    test("name the app's base below the home", async () => {
+      await world.admin('PATCH', `/v1/apps/${world.providerId}`, { home_base: '/srv/games/base' });
+      await world.addHome(alice(), world.hostA);
+      await world.force();
+      const [task] = await world.hostA.poll();
+      expect(task?.base_path).toBe('/srv/games/base');
+      await world.app.clock.advance(MINUTE_MS);
+      expect(await world.hostA.poll()).toEqual([task]);
+    });
+
     test('come again to the same process after a minute, and to no other', async () => {
       await world.addHome(alice(), world.hostA);
       await world.force();

@@ -127,10 +127,11 @@ export function createScans(platform: Platform, deps: { gate: () => Promise<Scan
   }
 }
 
-function toTask({ id, ref, app_path, preset_path }: store.ClaimedScan): ScanTask {
+function toTask({ id, ref, app_path, preset_path, home_base }: store.ClaimedScan): ScanTask {
   return {
     scan_id: id,
     root_path: ref,
+    ...(home_base !== null && { base_path: home_base }),
     container_path: homeContainerPath(app_path, preset_path),
     relative_roots: RELATIVE_ROOTS,
     max_entries: MAX_SCAN_ENTRIES,

@@ -239,6 +239,7 @@ export interface ClaimedScan {
   app_path: string;
   /** null: the app has no preset. */
   preset_path: string | null;
+  home_base: string | null;
 }
 
 const tasksOf = (db: Executor) =>
@@ -253,6 +254,7 @@ const tasksOf = (db: Executor) =>
     .select([
       'library_scans.id',
       'storage_homes.ref',
+      'apps.home_base',
       'apps.home_container_path as app_path',
       'runtime_presets.home_container_path as preset_path',
     ])

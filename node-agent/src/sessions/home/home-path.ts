@@ -1,4 +1,4 @@
-import { resolve, sep } from 'node:path';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 
 /**
  * Whether a home's path is below the root. Only the text is checked; links are checked when the home is opened. Pure.
@@ -14,3 +14,6 @@ export function isBelow(root: string, path: string): boolean {
  * @param name of the home's directory
  */
 export const cloneMarkName = (name: string): string => `.cloned-${name}`;
+
+/** Path of this file. @param home the home's directory */
+export const cloneMarkOf = (home: string): string => join(dirname(home), cloneMarkName(basename(home)));

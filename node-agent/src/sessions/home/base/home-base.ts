@@ -10,7 +10,7 @@ import {
   rm,
   writeFile,
 } from 'node:fs/promises';
-import { basename, dirname, join, sep } from 'node:path';
+import { join, sep } from 'node:path';
 import { SECOND_MS } from '@footlight/platform';
 import { removeTree } from '../../../runtime/owned-files.ts';
 import { runProgram } from '../../../runtime/programs/run-program.ts';
@@ -18,7 +18,7 @@ import type { SessionUser } from '../../../runtime/runtime.ts';
 import { codeOf, entryOf, entryStats, isEmpty } from '../collection/descriptors.ts';
 import { mountPoints, mountWithin } from '../collection/mounts.ts';
 import { HomeError, refuseHostFolder } from '../home.ts';
-import { cloneMarkName } from '../home-path.ts';
+import { cloneMarkOf } from '../home-path.ts';
 import {
   type BaseDirectory,
   type BaseFacts,
@@ -165,8 +165,6 @@ const PROBLEMS: Record<string, string> = {
   ELOOP: 'is a link',
   EACCES: 'is closed to the user of the agent',
 };
-
-const cloneMarkOf = (home: string): string => join(dirname(home), cloneMarkName(basename(home)));
 
 async function stateOf(home: string): Promise<BaseFacts['home']> {
   const mark = cloneMarkOf(home);
