@@ -191,6 +191,7 @@ export const LOG_EVENTS = [
   'session.guests_failed',
   'session.guests_not_sent',
   'session.host_lost',
+  'session.hosts_skipped',
   'session.input_device',
   'session.not_followed',
   'session.not_removed',

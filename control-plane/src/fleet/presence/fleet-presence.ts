@@ -28,9 +28,16 @@ export class FleetPresence implements HostPresence {
       everyMs: SWEEP_MS,
       run: async (fence) => {
         await this.look();
-        for (const hostId of silentHosts(this.#seen, platform.clock.monotonicMs())) {
+        // Ask about all hosts at once, because a replica that hangs answers for none of its hosts.
+        const asked = silentHosts(this.#seen, platform.clock.monotonicMs()).map(async (hostId) => {
           const connectionId = this.#rows.get(hostId)?.connection_id ?? null;
-          if (connectionId === null || (await this.#mayHaveLink(hostId))) continue;
+          const isKept = connectionId === null || (await this.#mayHaveLink(hostId));
+          return isKept ? null : { hostId, connectionId };
+        });
+        for (const answer of asked) {
+          const silent = await answer;
+          if (silent === null) continue;
+          const { hostId, connectionId } = silent;
           await platform.database.transaction(async (tx) => {
             await fence.check(tx);
             await markOffline(tx, hostId, connectionId);

@@ -27,6 +27,8 @@ const LAUNCHING: readonly SessionStateName[] = ['assigned', 'starting'];
 /** Interval at which a waiting start is checked again while its host is offline. */
 const RECHECK_MS = 5_000;
 
+const UNKNOWN_HOST: HostTimes = { connected: false, registeredAtMs: null, lastSeenAtMs: null };
+
 export interface Driver {
   /** Prepares and starts a session that was just stored as assigned. Never rejects. */
   launch(hostId: string, assignment: Assignment): Promise<void>;
@@ -174,7 +176,8 @@ export function createDriver(
 
   /** Waits until the session runs or the deadline passes. Every report of the agent extends the deadline. */
   async function watchStart(hostId: string, sessionId: string): Promise<void> {
-    const host = await hostTimes(hostId);
+    // While the host's replica does not answer, check again as for an offline host.
+    const host = await hostTimes(hostId).catch(() => UNKNOWN_HOST);
     const session = live.get(sessionId);
     session?.startWatch?.cancel();
     if (closed || session === undefined) return;

@@ -1,6 +1,7 @@
 /** Leader tasks of the sessions feature. They end stuck and lost sessions, and correct the slot counts. */
 
 import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
+import pLimit from 'p-limit';
 import type { HostPresence } from '../../fleet/index.ts';
 import type { Tx } from '../../platform/database/index.ts';
 import type { Fence } from '../../platform/leader.ts';
@@ -23,6 +24,9 @@ import {
 
 const SLOTS_EVERY_MS = 5 * MINUTE_MS;
 
+/** Maximum questions about hosts at the same time. */
+const HOSTS_AT_ONCE = 256;
+
 const NO_HOST: HostTimes = { connected: false, registeredAtMs: null, lastSeenAtMs: null };
 
 const TASKS = { stuck: 'sessions.stuck', grace: 'sessions.grace', slots: 'sessions.slots' } as const;
@@ -43,8 +47,33 @@ export function registerReapers(
   const { live, presence, transitions, driver, tokens, bootAtMs } = deps;
   const graceMs = config.sessions.graceSecs * SECOND_MS;
 
-  const hostOf = async (row: SessionRow): Promise<HostTimes> =>
-    row.host_id === null ? NO_HOST : driver.hostTimes(row.host_id);
+  /**
+   * Passes each session on with its host's times. The hosts are asked in parallel, because a replica that hangs answers
+   * for none of its hosts. The sessions of these hosts are left to the next run.
+   */
+  async function forEachReachable(
+    rows: readonly SessionRow[],
+    decide: (row: SessionRow, host: HostTimes) => Promise<void>,
+  ): Promise<void> {
+    const byHost = new Map<string | null, SessionRow[]>();
+    for (const row of rows) {
+      const ofHost = byHost.get(row.host_id);
+      if (ofHost === undefined) byHost.set(row.host_id, [row]);
+      else ofHost.push(row);
+    }
+    const limit = pLimit(HOSTS_AT_ONCE);
+    const asked = [...byHost].map(async ([hostId, ofHost]) => ({
+      ofHost,
+      host: hostId === null ? NO_HOST : await limit(() => driver.hostTimes(hostId).catch(() => null)),
+    }));
+    let skipped = 0;
+    for (const answer of asked) {
+      const { ofHost, host } = await answer;
+      if (host === null) skipped += 1;
+      else for (const row of ofHost) await decide(row, host);
+    }
+    if (skipped > 0) logger.warn({ hosts: skipped }, 'session.hosts_skipped');
+  }
 
   /**
    * Another process may have taken the lease while this one was paused; then the transactions of this process must
@@ -74,22 +103,17 @@ export function registerReapers(
         await fence.check(tx);
         await tokens.sweep(tx);
       });
-      for (const row of await loadLiveSessions(database.db)) {
+      await forEachReachable(await loadLiveSessions(database.db), async (row, host) => {
         const session = live.get(row.id) ?? live.track(row, null);
-        if (session === undefined) continue;
-        const end = decideStuck(
-          { ...session, state: row.state },
-          await hostOf(row),
-          bootAtMs,
-          clock.monotonicMs(),
-        );
-        if (end === null) continue;
+        if (session === undefined) return;
+        const end = decideStuck({ ...session, state: row.state }, host, bootAtMs, clock.monotonicMs());
+        if (end === null) return;
         const ended = await transitions.end(row.id, end, [row.state], held(fence));
         if (ended)
           logger.warn({ session_id: row.id, host_id: row.host_id, cause: end.cause }, 'session.stuck');
         if (ended && row.host_id !== null && end.cause !== 'stop_timed_out')
           void driver.stop(row.host_id, row.id, 'start_timed_out');
-      }
+      });
     },
   });
 
@@ -109,13 +133,13 @@ export function registerReapers(
         },
         now,
       );
-      for (const row of rows) {
-        if (row.host_id === null) continue;
-        const end = decideGrace(row.state, await hostOf(row), bootAtMs, graceMs, rests, now);
-        if (end === null) continue;
+      const placed = rows.filter((row) => row.host_id !== null);
+      await forEachReachable(placed, async (row, host) => {
+        const end = decideGrace(row.state, host, bootAtMs, graceMs, rests, now);
+        if (end === null) return;
         if (await transitions.end(row.id, end, [row.state], held(fence)))
           logger.warn({ session_id: row.id, host_id: row.host_id }, 'session.host_lost');
-      }
+      });
     },
   });
 
