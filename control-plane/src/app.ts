@@ -172,7 +172,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     const plainBus = await openBus(config.bus, { clock, logger });
     const bus = metrics === null ? plainBus : measuredBus(plainBus, meters, () => clock.monotonicMs());
     opened.push(() => bus.close());
-    const leader = createLeader({ database, clock, random, logger });
+    const leader = createLeader({ database, clock, random, logger, bus });
     opened.push(() => leader.close());
     const webhook =
       config.webhook && createWebhook({ clock, database, leader, logger, random }, config.webhook);

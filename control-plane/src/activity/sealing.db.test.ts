@@ -2,6 +2,7 @@ import { createSecretKey } from 'node:crypto';
 import { createLogger, systemRandom } from '@footlight/platform';
 import pg from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createInProcessBus } from '../platform/bus/in-process.ts';
 import { type Database, type DatabaseTarget, openDatabase } from '../platform/database/index.ts';
 import { createLeader, type Leader } from '../platform/leader.ts';
 import { describeDatabases, ManualClock } from '../testing/index.ts';
@@ -34,7 +35,10 @@ describeDatabases('the seals of the activity log', (databases) => {
   async function replica(own = false) {
     const logger = createLogger('debug', { write: (line) => void log.push(line) });
     const opened = own ? await openDatabase(target, { logger }) : database;
-    const leader: Leader = createLeader({ database: opened, clock, random: systemRandom, logger });
+    const leader: Leader = createLeader({
+      ...{ database: opened, clock, random: systemRandom, logger },
+      bus: createInProcessBus({ clock, logger }),
+    });
     registerSealing({ clock, database: opened, leader, logger }, KEYS);
     const activity = createActivity({ database: opened, clock, logger, webhook: null });
     let isClosed = false;

@@ -362,6 +362,26 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
     await untilAt(second, id, ({ state }) => state === 'stopped', 'a stop reaches it again');
   });
 
+  test('a replica that is cut off from the bus takes no task that asks the others about their hosts', async () => {
+    const tasks = ['hosts.presence', 'sessions.stuck', 'sessions.grace', 'sessions.guests', 'sessions.slots'];
+    third.way.mode = 'refuse';
+    third.way.cut();
+    await eventually('it is cut off', () => world.log.find((line) => line.includes('bus.lost')));
+    for (const { plane } of [first, second]) await plane.platform.leader.close();
+    const { leader } = third.plane.platform;
+    for (const task of tasks) await leader.runNow(task);
+    expect(leader.held().filter((task) => tasks.includes(task))).toEqual(['sessions.slots']);
+    third.way.mode = 'pass';
+    await eventually('it is back', () => world.log.find((line) => line.includes('bus.connected')));
+    for (const task of tasks) await leader.runNow(task);
+    expect(
+      leader
+        .held()
+        .filter((task) => tasks.includes(task))
+        .sort(),
+    ).toEqual([...tasks].sort());
+  });
+
   test.each([
     ['goes on, if the host has the session', true, 'running', null],
     [

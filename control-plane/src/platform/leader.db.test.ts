@@ -14,7 +14,8 @@ describeDatabases('leader tasks', (databases) => {
   afterAll(() => database.close());
 
   function replica(clock = new ManualClock()) {
-    return { clock, leader: createLeader({ database, clock, random: systemRandom, logger }) };
+    const bus = { connected: true, isConnected: () => bus.connected };
+    return { bus, clock, leader: createLeader({ database, clock, random: systemRandom, logger, bus }) };
   }
 
   test('run on their interval once started, and never two at a time', async () => {
@@ -91,6 +92,39 @@ describeDatabases('leader tasks', (databases) => {
       await second.leader.runNow('shared');
       expect(ran.at(-1)).toBe('second');
       await second.leader.close();
+    });
+
+    test('a task that needs the bus moves to another replica while its holder is cut off', async () => {
+      const first = replica();
+      const second = replica();
+      const ran: string[] = [];
+      const task = { id: 'needs bus', everyMs: 1_000, needsBus: true } as const;
+      first.leader.register({ ...task, run: async () => void ran.push('first') });
+      second.leader.register({ ...task, run: async () => void ran.push('second') });
+      await first.leader.runNow(task.id);
+      first.bus.connected = false;
+      for (const { clock } of [first, second]) await clock.pass(30_000);
+      await first.leader.runNow(task.id);
+      expect([first.leader.held(), ran]).toEqual([[], ['first']]);
+      await second.leader.runNow(task.id);
+      first.bus.connected = true;
+      await first.leader.runNow(task.id);
+      expect(ran).toEqual(shared ? ['first', 'second'] : ['first', 'second', 'first']);
+      await Promise.all([first.leader.close(), second.leader.close()]);
+    });
+
+    test('a lease that is kept between runs expires while the bus is away', async () => {
+      const { bus, clock, leader } = replica();
+      const id = 'kept with bus';
+      const kept = { keepsLease: { lost: () => undefined }, run: async () => undefined };
+      leader.register({ id, everyMs: 3_600_000, needsBus: true, ...kept });
+      leader.start();
+      await leader.runNow(id);
+      expect(leader.held()).toEqual([id]);
+      bus.connected = false;
+      await clock.pass(31_000);
+      expect(leader.held()).toEqual([]);
+      await leader.close();
     });
 
     test('a lease that a clock far ahead wrote before its process was killed does not last until then', async () => {

@@ -1,5 +1,6 @@
 import type { Logger, Random } from '@footlight/platform';
 import { type Clock, MINUTE_MS, SECOND_MS, type Timer } from '@footlight/platform';
+import type { Bus } from './bus/bus.ts';
 import { type Database, type Executor, isUniqueViolation, type Tx } from './database/index.ts';
 
 /** Another replica has the lease now. The current transaction of the former holder is rolled back. */
@@ -30,6 +31,11 @@ export interface LeaderTask {
   everyMs: number;
   /** Time from `start()` to the first run. Missing: everyMs is used. */
   firstAfterMs?: number;
+  /**
+   * The task asks other replicas about their hosts. While this replica cannot reach them, it lets the lease expire, so
+   * that another replica does the work.
+   */
+  needsBus?: true;
   /** The task also works between its runs, so its lease is renewed until another replica takes it. */
   keepsLease?: {
     /** Called when another replica has taken the lease. */
@@ -82,8 +88,9 @@ export function createLeader(deps: {
   clock: Clock;
   random: Random;
   logger: Logger;
+  bus: Pick<Bus, 'isConnected'>;
 }): Leader {
-  const { database, clock, logger } = deps;
+  const { bus, database, clock, logger } = deps;
   const holder = deps.random.uuid();
   /**
    * Whether replicas compete for leases. Only one process uses a SQLite file, so a stored lease of another process is
@@ -153,10 +160,12 @@ export function createLeader(deps: {
     return numUpdatedRows > 0n;
   }
 
+  const mayHoldLease = ({ needsBus }: LeaderTask): boolean => needsBus !== true || bus.isConnected();
+
   /** Renews the lease of a task with keepsLease. Never rejects, because the next renewal follows soon. */
   async function renew(entry: Entry): Promise<void> {
     const { held, task } = entry;
-    if (held === null || entry.running !== null) return;
+    if (held === null || entry.running !== null || !mayHoldLease(task)) return;
     try {
       const expiresAtMs = clock.nowMs() + LEASE_MS;
       if (await extend(task.id, held.number, expiresAtMs)) held.expiresAtMs = expiresAtMs;
@@ -174,6 +183,7 @@ export function createLeader(deps: {
 
   async function runOnce(entry: Entry, instead?: (fence: Fence) => Promise<void>): Promise<void> {
     const { task } = entry;
+    if (!mayHoldLease(task)) return;
     try {
       if (!entry.held || entry.held.expiresAtMs - clock.nowMs() < RENEW_BELOW_MS) {
         const held = await acquire(task.id);

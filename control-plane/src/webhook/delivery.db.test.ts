@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createLogger, DAY_MS, systemRandom } from '@footlight/platform';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createActivity } from '../activity/index.ts';
+import { createInProcessBus } from '../platform/bus/in-process.ts';
 import { loadConfig } from '../platform/config/config.ts';
 import { type Database, type DatabaseTarget, openDatabase } from '../platform/database/index.ts';
 import { createLeader } from '../platform/leader.ts';
@@ -44,7 +45,8 @@ describeDatabases('the delivery of events', (databases) => {
     const logger = createLogger('debug', { write: (line) => void log.push(line) });
     const config = loadConfig({ SERVICE_WEBHOOK_URL: url, SERVICE_WEBHOOK_SECRET: WEBHOOK_SECRET }).webhook;
     if (config === null) throw new Error('no webhook');
-    const leader = createLeader({ database, clock, random: systemRandom, logger });
+    const bus = createInProcessBus({ clock, logger });
+    const leader = createLeader({ database, clock, random: systemRandom, logger, bus });
     const webhook = createWebhook({ clock, database, leader, logger, random: systemRandom }, config);
     const activity = createActivity({ database, clock, logger, webhook });
     const close = async () => {

@@ -61,7 +61,7 @@ export async function openAccountsWorld(target: DatabaseTarget, options: Account
   });
   const database = await openDatabase(target, { logger, clock });
   const bus = createInProcessBus({ clock, logger });
-  const leader = createLeader({ database, clock, random: systemRandom, logger });
+  const leader = createLeader({ database, clock, random: systemRandom, logger, bus });
   const activity = { record: async () => {}, settled: async () => {} };
   const writeBatch = new WriteBatch(database);
   const base = {

@@ -26,6 +26,7 @@ export class FleetPresence implements HostPresence {
     platform.leader.register({
       id: 'hosts.presence',
       everyMs: SWEEP_MS,
+      needsBus: true,
       run: async (fence) => {
         await this.look();
         // Ask about all hosts at once, because a replica that hangs answers for none of its hosts.

@@ -15,7 +15,7 @@ const logger = createLogger('silent');
 /** One process of the control plane: its jobs, its leader and its clock. The test must close it. */
 export function replica(database: Database, clock: ManualClock, env: Record<string, string> = {}) {
   const bus = createInProcessBus({ clock, logger });
-  const leader = createLeader({ database, clock, random: systemRandom, logger });
+  const leader = createLeader({ database, clock, random: systemRandom, logger, bus });
   const activity = { record: async () => undefined, settled: async () => undefined };
   const config = loadConfig(env);
   const jobs = createJobs({

@@ -70,5 +70,7 @@ export interface Bus {
    * that these messages keep current.
    */
   onGap(listener: () => void): Subscription;
+  /** Whether messages can reach the other replicas. Always true with a single replica. */
+  isConnected(): boolean;
   close(): Promise<void>;
 }

@@ -112,6 +112,7 @@ export function createInProcessBus({ clock, logger }: { clock: Clock; logger: Lo
     },
     // Within one process no message can be lost.
     onGap: () => NOTHING_TO_CLOSE,
+    isConnected: () => true,
     async close() {
       closed = true;
       subscribers.clear();

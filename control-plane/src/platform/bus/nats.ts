@@ -215,6 +215,7 @@ export async function createNatsBus(
       gapListeners.add(listener);
       return { close: () => void gapListeners.delete(listener) };
     },
+    isConnected: () => isConnected,
     async close() {
       closed = true;
       otherReturned?.cancel();

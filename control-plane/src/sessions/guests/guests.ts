@@ -129,6 +129,7 @@ export function createGuests(
   leader.register({
     id: 'sessions.guests',
     everyMs: RESEND_MS,
+    needsBus: true,
     async run() {
       // The sessions that it returns are among those with ends to send.
       await endIfOff();

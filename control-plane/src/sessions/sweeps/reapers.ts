@@ -99,6 +99,7 @@ export function registerReapers(
   leader.register({
     id: TASKS.stuck,
     everyMs: STUCK_SWEEP_MS,
+    needsBus: true,
     async run(fence) {
       await database.transaction(async (tx) => {
         await fence.check(tx);
@@ -129,6 +130,7 @@ export function registerReapers(
   leader.register({
     id: TASKS.grace,
     everyMs: graceSweepEveryMs(graceMs),
+    needsBus: true,
     async run(fence) {
       await presence.look();
       const rows = await loadLiveSessions(database.db);
