@@ -109,7 +109,7 @@ export async function sessionsWithEndsToSend(
     .where('session_guests.ended_at', 'is not', null)
     .where('session_guests.end_acked_at', 'is', null)
     .where('sessions.state', 'in', nonterminalStates)
-    .where('hosts.status', '=', 'online')
+    .where('hosts.status', '!=', 'offline')
     .groupBy(['sessions.id', 'hosts.id'])
     .orderBy((eb) => eb.fn.max('session_guests.ended_at'), 'desc')
     .limit(limit)

@@ -199,6 +199,18 @@ describeDatabases('guests of a session', (databases) => {
       expect((await remove(guest.id)).status).toBe(204);
     });
 
+    test('is also removed from a draining host, whose sessions go on, when it confirms later', async () => {
+      const { guest } = (await share()).body;
+      await world.call(world.people.admin, 'POST', `/v1/hosts/${agent.hostId}/drain`);
+      const { answer } = agent.behaviour;
+      agent.behaviour.answer = () => ({ code: 'busy', error: 'not now' });
+      expect((await remove(guest.id)).status).toBe(503);
+      agent.behaviour.answer = answer;
+      const before = lists().length;
+      await world.plane.platform.leader.runNow('sessions.guests');
+      expect(lists().slice(before)).toMatchObject([{ guests: [] }]);
+    });
+
     test('is removed from a host that was not connected as soon as it is', async () => {
       const { guest } = (await share()).body;
       const { guest: stays } = (await share()).body;
