@@ -53,6 +53,7 @@ export class Agents {
     const payload = { command: { ...command, id: this.#random.uuid() } as ControlCommand, timeoutMs };
     const answer = await this.#bus.request(hostSubjects.command, hostId, payload, timeoutMs + BUS_LIMIT_MS);
     if (answer.kind === 'reply') return answer.reply;
+    if (answer.kind === 'not_sent') return { kind: 'not_asked' };
     return { kind: 'not_connected', sent: answer.kind === 'no_answer' };
   }
 

@@ -9,8 +9,8 @@ import { z } from 'zod';
 
 /**
  * Result of a command. ok: accepted, not finished; `preflight` only for the command with this name. refused: the agent
- * refused it with a code. timeout: no ack in time; the command may still take effect. not_connected: there was no link,
- * or the link was lost before the ack; `sent` tells whether the command was sent.
+ * refused it with a code. timeout: no ack in time; the command may still take effect. not_connected: no replica that can
+ * be reached has a link, or the link was lost before the ack; `sent` tells whether the command was sent.
  */
 const commandResult = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('ok'), preflight: preflightAnswer.optional() }),
@@ -18,7 +18,8 @@ const commandResult = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('timeout') }),
   z.object({ kind: z.literal('not_connected'), sent: z.boolean() }),
 ]);
-export type CommandResult = z.infer<typeof commandResult>;
+/** not_asked: this replica has no link, and cannot ask the others. The command was not sent. */
+export type CommandResult = z.infer<typeof commandResult> | { kind: 'not_asked' };
 
 /**
  * A live link of a host. The link is registered and open. A placement also requires status online and detection ok in

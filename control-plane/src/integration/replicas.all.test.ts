@@ -406,6 +406,29 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
     expect(sent(agent, 'session_assign', id)).toHaveLength(1);
   });
 
+  test('a removed guest counts as removed only when the host confirms, though the replicas cannot reach each other', async () => {
+    const agent = await hostAt(third);
+    const { id } = await launchAt(first);
+    await untilAt(first, id, runs, 'it runs');
+    const { alice } = world.people;
+    const path = `/v1/sessions/${id}/guests`;
+    const { guest } = (await at(first, alice, 'POST', path, { role: 'watch', minutes: 60 })).body;
+    // The replica of the host, and another one that cannot know whether a third one has the host.
+    for (const { way } of [second, third]) {
+      way.mode = 'refuse';
+      way.cut();
+    }
+    await eventually('both are cut off', () =>
+      world.log.filter((line) => line.includes('bus.lost')).length === 2 ? true : undefined,
+    );
+    for (const asked of [second, first]) {
+      const refused = await at(asked, alice, 'DELETE', `${path}/${guest.id}`);
+      expect([refused.status, refused.body?.error.code]).toEqual([503, 'agent_not_connected']);
+    }
+    expect((await at(third, alice, 'DELETE', `${path}/${guest.id}`)).status).toBe(204);
+    expect(agent.commands.at(-1)).toMatchObject({ type: 'session_guests', guests: [] });
+  });
+
   test('hosts of a replica that is gone get no launch, though all are stored as online', async () => {
     const gone = await Promise.all(
       ['host-a', 'host-b', 'host-c'].map((nodeName) =>

@@ -139,10 +139,17 @@ describeDatabases('connection tests', (databases) => {
     });
 
     test.each([
-      ['did not get the test', false, 409, 'conflict', 'hosta is offline.'],
-      ['may have got the test', true, 503, 'internal', expect.stringMatching(/^hosta did not answer\. Try/)],
-    ])('when a host without an answer %s', async (_what, gotIt, status, code, message) => {
-      vi.spyOn(Agents.prototype, 'command').mockResolvedValue({ kind: 'not_connected', sent: gotIt });
+      ['did not get the test', { kind: 'not_connected', sent: false }, 409, 'conflict', 'hosta is offline.'],
+      ['cannot be asked', { kind: 'not_asked' }, 503, 'internal', 'hosta cannot be reached right now.'],
+      [
+        'may have got the test',
+        { kind: 'not_connected', sent: true },
+        503,
+        'internal',
+        expect.stringMatching(/^hosta did not answer\. Try/),
+      ],
+    ] as const)('when a host without an answer %s', async (_what, result, status, code, message) => {
+      vi.spyOn(Agents.prototype, 'command').mockResolvedValue(result);
       const answer = await offer();
       expect(codeOf(answer)).toEqual([status, code]);
       expect(answer.body.error.message).toEqual(message);

@@ -86,6 +86,8 @@ function answerOf(result: CommandResult, { node_name }: Host): Success<'prefligh
       return result.preflight;
     case 'timeout':
       throw unavailable(`${node_name} did not answer in time.`);
+    case 'not_asked':
+      throw unavailable(`${node_name} cannot be reached right now.`);
     case 'not_connected':
       if (!result.sent) throw new ApiError('conflict', { message: `${node_name} is offline.` });
       // The link was lost, or an older replica has it and cannot read the command.

@@ -187,7 +187,12 @@ export class Ensurer {
 const MAX_ERROR_CHARACTERS = 300;
 
 function reasonOf(result: Exclude<CommandResult, { kind: 'ok' | 'not_connected' }>): string {
-  return result.kind === 'timeout'
-    ? 'The host did not answer.'
-    : `The host refused (${result.code}): ${result.error}`;
+  switch (result.kind) {
+    case 'timeout':
+      return 'The host did not answer.';
+    case 'not_asked':
+      return 'The host could not be reached.';
+    case 'refused':
+      return `The host refused (${result.code}): ${result.error}`;
+  }
 }

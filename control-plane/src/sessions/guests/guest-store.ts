@@ -96,6 +96,12 @@ export async function markEndsAcked(db: Executor, guestIds: readonly string[], n
   await db.updateTable('session_guests').set({ end_acked_at: nowMs }).where('id', 'in', guestIds).execute();
 }
 
+/** Whether no replica stored a link of this host; also true for a deleted host. */
+export async function isHostOffline(db: Executor, hostId: string): Promise<boolean> {
+  const host = await db.selectFrom('hosts').select('status').where('id', '=', hostId).executeTakeFirst();
+  return host === undefined || host.status === 'offline';
+}
+
 /** Sessions on connected hosts that may still have an ended guest; the session of the newest removal first. */
 export async function sessionsWithEndsToSend(
   db: Executor,

@@ -24,6 +24,7 @@ import {
   findGuest,
   type GuestRow,
   insertGuest,
+  isHostOffline,
   loadGuestList,
   loadGuests,
   lockSessionOfGuests,
@@ -102,7 +103,7 @@ export function createGuests(
   /**
    * Sends the list of a session to its host.
    * @returns acked: the host has applied the list; absent: the host does not have the session, or is not connected and
-   *   gets the list when it connects; unknown: a connected host may still have an older list
+   *   gets the list when it connects; unknown: a host that may be connected may still have an older list
    */
   async function sendList(hostId: string, sessionId: string): Promise<'acked' | 'absent' | 'unknown'> {
     const loaded = await loadGuestList(database.db, sessionId, clock.nowMs());
@@ -114,7 +115,10 @@ export function createGuests(
       await markEndsAcked(database.db, loaded.endsToAck, clock.nowMs());
     if (result.kind === 'ok') return 'acked';
     logger.info({ session_id: sessionId, host_id: hostId, result }, 'session.guests_not_sent');
-    return hasNoSession || (result.kind === 'not_connected' && !result.sent) ? 'absent' : 'unknown';
+    if (hasNoSession) return 'absent';
+    if (result.kind !== 'not_connected' || result.sent) return 'unknown';
+    // The host may be connected to a replica that cannot be reached.
+    return (await isHostOffline(database.db, hostId)) ? 'absent' : 'unknown';
   }
 
   /** Like sendList, but never rejects. */
