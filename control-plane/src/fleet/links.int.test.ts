@@ -216,6 +216,20 @@ describeDatabases('agent links', (databases) => {
       expect(heard.map(({ what }) => what)).not.toContain('reported');
     });
 
+    test('a host that went to another replica during a gap of the bus is found, though the first read fails', async () => {
+      const agent = agentFor('hosta');
+      const hostId = await ready(agent);
+      const { db } = world.platform.database;
+      await db.updateTable('hosts').set({ connection_id: randomUUID() }).where('id', '=', hostId).execute();
+      const read = vi.spyOn(db, 'selectFrom').mockImplementationOnce(() => {
+        throw new Error('broken by the test');
+      });
+      world.gap();
+      expect(read).toHaveBeenCalledOnce();
+      expect((await agent.closed).code).toBe(4409);
+      read.mockRestore();
+    });
+
     test('of many connections at once exactly one stays', async () => {
       const first = agentFor('hosta');
       const hostId = await ready(first);

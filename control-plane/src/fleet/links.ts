@@ -9,6 +9,7 @@ import {
 import type { HostLoadSample } from '@footlight/protocol/rest';
 import type { LogEvent } from '@footlight/protocol/telemetry';
 import type { WebSocket } from 'ws';
+import { readAfterGaps } from '../platform/bus/after-gaps.ts';
 import type { Subscription } from '../platform/bus/bus.ts';
 import type { Tx } from '../platform/database/index.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -118,12 +119,14 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
     this.#hostLog = new HostLog(platform.logger, platform.clock);
     this.#configs = new ConfigPush(platform, this.#hostLog, (hostId) => this.#liveLink(hostId));
     const { bus } = platform;
+    const notChecked = (error: unknown): void =>
+      platform.logger.error({ err: error }, 'agent.links_not_checked');
     this.#changes = [
       bus.subscribe(hostSubjects.changed, null, (change, hostId) => this.#onHostChanged(change, hostId)),
       bus.subscribeOthers(hostSubjects.changed, ({ what }, hostId) => {
-        if (what === 'reported' && this.holds(hostId)) void this.#dropOutdated([hostId]);
+        if (what === 'reported' && this.holds(hostId)) this.#dropOutdated([hostId]).catch(notChecked);
       }),
-      bus.onGap(() => void this.#afterGap()),
+      readAfterGaps(platform, () => this.#afterGap(), notChecked),
     ];
     this.#linkDeps = {
       clock: platform.clock,
@@ -470,24 +473,26 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
     return own;
   }
 
-  /** Closes links whose host has another connection, is marked as offline, or was deleted. Never rejects. */
+  /**
+   * Closes links whose host has another connection, is marked as offline, or was deleted.
+   * @throws when the database cannot be read
+   */
   async #dropOutdated(hostIds: readonly string[]): Promise<void> {
-    try {
-      const newest = await connectionsOf(this.#platform.database.db, hostIds);
-      for (const hostId of hostIds) {
-        const link = this.#hosts.get(hostId)?.link ?? null;
-        const connectionId = newest.get(hostId);
-        if (link === null || connectionId === link.connectionId) continue;
-        if (connectionId !== undefined) await this.#displace(hostId);
-        // Close the link, because only a new registration sets the host online again.
-        else link.close(AGENT_CLOSE.restarting, 'the host was taken for offline');
-      }
-    } catch (error) {
-      this.#platform.logger.error({ err: error }, 'agent.links_not_checked');
+    const newest = await connectionsOf(this.#platform.database.db, hostIds);
+    for (const hostId of hostIds) {
+      const link = this.#hosts.get(hostId)?.link ?? null;
+      const connectionId = newest.get(hostId);
+      if (link === null || connectionId === link.connectionId) continue;
+      if (connectionId !== undefined) await this.#displace(hostId);
+      // Close the link, because only a new registration sets the host online again.
+      else link.close(AGENT_CLOSE.restarting, 'the host was taken for offline');
     }
   }
 
-  /** Bus messages may have been lost. Their effects are applied to each host of this replica. */
+  /**
+   * Bus messages may have been lost. Their effects are applied to each host of this replica.
+   * @throws when the database cannot be read
+   */
   async #afterGap(): Promise<void> {
     const hostIds = [...this.#hosts.keys()].filter((hostId) => this.holds(hostId));
     await this.#dropOutdated(hostIds);

@@ -1,6 +1,7 @@
 import type { CatalogImage, ImageCatalog } from '@footlight/protocol/rest';
 import type { Presets } from '../catalog/index.ts';
 import type { Agents, Links } from '../fleet/index.ts';
+import { readAfterGaps } from '../platform/bus/after-gaps.ts';
 import {
   bool,
   type Executor,
@@ -75,7 +76,7 @@ export interface Images {
 const NAME_TRIES = 2;
 
 export function createImages(platform: Platform, deps: ImagesDeps): Images {
-  const { activity, bus, clock, config, database, logger } = platform;
+  const { activity, clock, config, database, logger } = platform;
   const { fleet, presets, settings } = deps;
   const stopping = new AbortController();
   const fetcher = createFetcher({ clock, policy: PUBLIC_INTERNET, stopping: stopping.signal });
@@ -236,9 +237,8 @@ export function createImages(platform: Platform, deps: ImagesDeps): Images {
         if (needsEnsure(held.get(image.image_id), image.version)) ensurer.ensureHere(hostId, image);
     }
   }
-  const gaps = bus.onGap(
-    () =>
-      void ensureAfterGap().catch((error: unknown) => logger.error({ err: error }, 'images.ensure_failed')),
+  const gaps = readAfterGaps(platform, ensureAfterGap, (error) =>
+    logger.error({ err: error }, 'images.ensure_failed'),
   );
 
   /** With the update policy `auto`, updates each unpinned image to the catalog's version. */

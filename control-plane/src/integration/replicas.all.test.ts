@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http';
 import { AGENT_CLOSE, type ControlSignaling } from '@footlight/protocol/agent';
 import type { Session } from '@footlight/protocol/rest';
 import { FakeAgent, type FakeAgentOptions, honest, softwareCapacity } from '@footlight/test-harness';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { startFakeRegistry } from '../images/testing/fake-registry.ts';
 import { sent, silentTo, waitSent } from '../sessions/testing/commands.ts';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../sessions/testing/world.ts';
@@ -218,7 +218,7 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
     }
   });
 
-  test('a host fetches an image that another replica installed while NATS was away', async () => {
+  test('a host fetches an image that another replica installed while NATS was away, though the first read fails', async () => {
     const registry = await startFakeRegistry();
     try {
       await world.close();
@@ -236,7 +236,16 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
       );
       await at(third, world.people.admin, 'POST', '/v1/admin/images/desk/install', {});
       expect(agent.commands.filter(({ type }) => type === 'image_ensure')).toEqual([]);
+      const { db } = first.plane.platform.database;
+      const read = vi.spyOn(db, 'selectFrom').mockImplementation(() => {
+        throw new Error('broken by the test');
+      });
       await nats.start();
+      await eventually('the first read after the gap failed', () =>
+        world.log.find((line) => line.includes('images.ensure_failed')),
+      );
+      read.mockRestore();
+      await world.pass(SECOND_MS, agent);
       await eventually('the host is told', () => agent.commands.find(({ type }) => type === 'image_ensure'));
     } finally {
       await registry.close();

@@ -9,6 +9,7 @@ import { ACTIVITY_ACTIONS } from '@footlight/protocol/rest';
 import { FakeAgent, type FakeAgentOptions } from '@footlight/test-harness';
 import { expect, vi } from 'vitest';
 import { createInProcessBus } from '../../platform/bus/in-process.ts';
+import { withGaps } from '../../platform/bus/testing/gaps.ts';
 import { loadConfig } from '../../platform/config/config.ts';
 import { type DatabaseTarget, lockForRemoval, openDatabase } from '../../platform/database/index.ts';
 import { createServer } from '../../platform/http/server.ts';
@@ -143,6 +144,8 @@ export interface FleetWorld {
   reset(): Promise<void>;
   /** Writes the received heartbeats. */
   heartbeatsWritten(): Promise<void>;
+  /** Reports that messages of other replicas may have been lost. */
+  gap(): void;
   close(): Promise<void>;
 }
 
@@ -168,6 +171,7 @@ export async function openFleetWorld(
   const actions: RecordedAction[] = [];
   const writeBatch = new WriteBatch(database);
   const periodicWriter = new PeriodicWriter(clock, writeBatch);
+  const { bus, gap } = withGaps(createInProcessBus({ clock, logger }));
   const platform: Platform = {
     config,
     database,
@@ -176,7 +180,7 @@ export async function openFleetWorld(
     clock,
     random: systemRandom,
     logger,
-    bus: createInProcessBus({ clock, logger }),
+    bus,
     meters: NO_METERS,
     traces: null,
     webhook: null,
@@ -289,6 +293,7 @@ export async function openFleetWorld(
       Object.assign(handlers, new RecordingHandlers());
     },
     heartbeatsWritten: () => periodicWriter.flush(),
+    gap,
     async close() {
       await fleet.close();
       await periodicWriter.close();

@@ -5,6 +5,7 @@
 import { errorText, SECOND_MS, type Timer } from '@footlight/platform';
 import { isTerminal } from '@footlight/protocol';
 import type { Links } from '../../fleet/index.ts';
+import { readAfterGaps } from '../../platform/bus/after-gaps.ts';
 import type { Subscription } from '../../platform/bus/bus.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { type SessionChange, sessionSubjects } from '../../signaling/index.ts';
@@ -40,6 +41,9 @@ export function followReplicas(
   let isReading = false;
   let retry: Timer | null = null;
   let closed = false;
+
+  const notFollowed = (error: unknown): void =>
+    logger.warn({ reason: errorText(error) }, 'session.not_followed');
 
   /**
    * A message may be late, or a row may be older than a message that was already applied: the state of a session never
@@ -77,7 +81,7 @@ export function followReplicas(
         }
       }
     } catch (error) {
-      logger.warn({ reason: errorText(error) }, 'session.not_followed');
+      notFollowed(error);
       retry?.cancel();
       retry = closed ? null : clock.setTimeout(() => void readDue(), RETRY_MS);
     } finally {
@@ -101,14 +105,6 @@ export function followReplicas(
       if (row.state === 'stopping' && row.host_id !== null)
         void driver.stopOnce(row.host_id, row.id, row.stop_reason ?? 'user_requested');
     }
-  }
-
-  function afterGap(): void {
-    readAll().catch((error: unknown) => {
-      logger.warn({ reason: errorText(error) }, 'session.not_followed');
-      retry?.cancel();
-      retry = closed ? null : clock.setTimeout(afterGap, RETRY_MS);
-    });
   }
 
   /**
@@ -150,7 +146,7 @@ export function followReplicas(
       );
     }),
     bus.subscribeOthers(replicaSubjects.seen, ({ sinceLaunchMs }, id) => launches.seen(id, sinceLaunchMs)),
-    bus.onGap(afterGap),
+    readAfterGaps(platform, readAll, notFollowed),
   ];
   return {
     close() {
