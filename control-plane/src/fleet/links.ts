@@ -222,17 +222,24 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
     const negotiated = negotiate(identity, message);
     if ('close' in negotiated) return link.close(AGENT_CLOSE[negotiated.close], negotiated.why);
     const displaced = identity.kind === 'known' ? await this.#displaceOlder(identity.hostId) : null;
+    /** Without this registration the host has no link, because the older one is already closed. */
+    const notReplaced = async (): Promise<void> => {
+      if (displaced !== null) await this.#markOffline(displaced.hostId!, displaced);
+    };
     const outcome = await this.#storeRegistration({
       identity,
       connectionId: link.connectionId,
       message,
       nowMs: this.#platform.clock.nowMs(),
+      isOpen: () => link.isOpen,
     }).catch(async (error: unknown) => {
-      // The registration failed, and the older link is already closed.
-      if (displaced !== null) await this.#markOffline(displaced.hostId!, displaced);
+      await notReplaced();
       throw error;
     });
-    if (outcome.kind === 'gone') return link.close(AGENT_CLOSE.malformed, outcome.why);
+    if (outcome.kind === 'gone') {
+      await notReplaced();
+      return link.close(AGENT_CLOSE.malformed, outcome.why);
+    }
     if (outcome.secret !== null) {
       void this.#platform.activity.record(null, 'host.enroll', outcome.host.id, {
         node_name: outcome.host.node_name,

@@ -40,6 +40,8 @@ export interface RegistrationFacts {
   connectionId: string;
   message: Register;
   nowMs: number;
+  /** Whether the link is still open. A registration may wait for its rows longer than its agent waits for the answer. */
+  isOpen(): boolean;
 }
 
 export type RegistrationOutcome =
@@ -54,8 +56,11 @@ export type RegistrationOutcome =
       lastSeq: number | null;
       afterCommit: () => void;
     }
-  /** The record changed between upgrade and registration. */
+  /** The record changed between upgrade and registration, or the link has closed; nothing is stored. */
   | { kind: 'gone'; why: string };
+
+/** The agent may have registered at another replica since the link closed, and that registration must stay. */
+const LINK_CLOSED = 'the link has closed';
 
 /** Rows that `registerTogether` changes for one agent; null if only the registration can find them. */
 export function rowsOfRegistration(identity: AgentIdentity, message: Register): RowsToLock | null {
@@ -169,11 +174,9 @@ async function claimRecords(
       continue;
     }
     const host = known.get(identity.hostId);
-    claims.push(
-      host === undefined
-        ? { kind: 'gone', why: 'the host was deleted', facts }
-        : { kind: 'claimed', facts, host, secret: null, isNew: false },
-    );
+    if (host === undefined) claims.push({ kind: 'gone', why: 'the host was deleted', facts });
+    else if (!facts.isOpen()) claims.push({ kind: 'gone', why: LINK_CLOSED, facts });
+    else claims.push({ kind: 'claimed', facts, host, secret: null, isNew: false });
   }
   return claims;
 }
@@ -188,6 +191,7 @@ async function claimEnrolled(
   const secret = deps.random.bytes(SECRET_BYTES).toString('base64url');
   const secretHash = sha256Hex(secret);
   const existing = await claimHostByName(tx, identity.nodeName);
+  if (!facts.isOpen()) return { kind: 'gone', why: LINK_CLOSED, facts };
   if (existing === undefined) {
     const host = newHost(deps.random.uuid(), identity, secretHash, facts.nowMs);
     await insertHost(tx, host);
