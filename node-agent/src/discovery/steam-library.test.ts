@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { cloneMarkOf } from '../sessions/home/home-path.ts';
+import { cloneMarkOf } from '../linux/clone-mark.ts';
 import { scanSteamLibrary } from './steam-library.ts';
 import {
   CONTAINER_PATH,

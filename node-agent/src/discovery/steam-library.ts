@@ -5,7 +5,7 @@ import {
   type ScanEntry,
   type ScanTask,
 } from '@footlight/protocol/agent';
-import { cloneMarkOf } from '../sessions/home/home-path.ts';
+import { cloneMarkOf } from '../linux/clone-mark.ts';
 import { closeOpened, HomeTree, namesIn, type Opened, readText } from './home-tree.ts';
 import { bareEntry, manifestId, readLibraryFolders, readManifest } from './manifests.ts';
 

@@ -12,13 +12,13 @@ import {
 } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { SECOND_MS } from '@footlight/platform';
+import { cloneMarkOf } from '../../../linux/clone-mark.ts';
 import { removeTree } from '../../../runtime/owned-files.ts';
 import { runProgram } from '../../../runtime/programs/run-program.ts';
 import type { SessionUser } from '../../../runtime/runtime.ts';
 import { codeOf, entryOf, entryStats, isEmpty } from '../collection/descriptors.ts';
 import { mountPoints, mountWithin } from '../collection/mounts.ts';
 import { HomeError, refuseHostFolder } from '../home.ts';
-import { cloneMarkOf } from '../home-path.ts';
 import {
   type BaseDirectory,
   type BaseFacts,

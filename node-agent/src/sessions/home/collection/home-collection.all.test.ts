@@ -16,9 +16,9 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { silentLogger, systemClock, systemRandom } from '@footlight/platform';
 import type { DueHome } from '@footlight/protocol/agent';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { cloneMarkName } from '../../../linux/clone-mark.ts';
 import { closeHome, openHome } from '../home.ts';
 import { HomeLocks } from '../home-locks.ts';
-import { cloneMarkName } from '../home-path.ts';
 import { HomeCollection, type HomeCollectionOptions, type VolumeRemover } from './home-collection.ts';
 import { ControlModel } from './testing/control-model.ts';
 

@@ -16,9 +16,10 @@ import {
 } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { isWireUuid } from '@footlight/protocol';
+import { cloneMarkName } from '../../../linux/clone-mark.ts';
 import { CLOSED_WAY_MODE } from '../../../runtime/process.ts';
 import { type ForeignHomes, HomeError, isWayGroup, refuseHostFolder, WAY_MODE } from '../home.ts';
-import { cloneMarkName, isBelow } from '../home-path.ts';
+import { isBelow } from '../home-path.ts';
 import { codeOf, entryOf, entryStats, isEmpty, openBelow, syncDirectory } from './descriptors.ts';
 import { mountPoints, mountWithin } from './mounts.ts';
 
