@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { AGENT_CLOSE, type ControlSignaling } from '@footlight/protocol/agent';
 import type { Session } from '@footlight/protocol/rest';
-import { FakeAgent, type FakeAgentOptions, honest, softwareCapacity } from '@footlight/test-harness';
+import { FakeAgent, type FakeAgentOptions, softwareCapacity } from '@footlight/test-harness';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { startFakeRegistry } from '../images/testing/fake-registry.ts';
-import { sent, silentTo, waitSent } from '../sessions/testing/commands.ts';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../sessions/testing/world.ts';
 import { openPage } from '../signaling/testing/page.ts';
 import { type Answer, describePostgres, type Person } from '../testing/index.ts';
@@ -389,30 +388,6 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
         .filter((task) => tasks.includes(task))
         .sort(),
     ).toEqual([...tasks].sort());
-  });
-
-  test.each([
-    ['goes on, if the host has the session', true, 'running', null],
-    [
-      'fails early, if the host does not have the session',
-      false,
-      'failed',
-      'agent no longer holds the session',
-    ],
-  ] as const)('a launch whose replica ends before session_start %s', async (_what, hasIt, state, error) => {
-    const agent = await hostAt(first, { behaviour: { answer: silentTo('session_assign') } });
-    const { id, app_id } = await launchAt(third);
-    await waitSent(agent, 'session_assign', id);
-    // Act like a killed replica.
-    await third.plane.platform.bus.close();
-    await third.plane.platform.leader.close();
-    if (hasIt) agent.hold({ session_id: id, app_id, state: 'assigned', started_at: null });
-    agent.behaviour.answer = honest.answer;
-    // Two runs of the sweep: the session may be younger than 15 s in the first one.
-    await world.pass(60 * SECOND_MS, agent);
-    const session = await untilAt(second, id, (now) => now.state === state, `it is ${state}`);
-    expect(session.error_message).toBe(error);
-    expect(sent(agent, 'session_assign', id)).toHaveLength(1);
   });
 
   test('a removed guest counts as removed only when the host confirms, though the replicas cannot reach each other', async () => {

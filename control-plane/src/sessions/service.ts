@@ -78,8 +78,8 @@ export interface Sessions extends SessionDirectory, Captures {
   launchBench(request: BenchLaunch, actorUserId: string): Promise<{ sessionId: string; token: string }>;
   /** Loads the live sessions. Call this after the migrations and before agents connect. */
   start(): Promise<void>;
-  /** Ends event streams and timers, and waits for running launches, at most 2 s. Sessions continue. */
-  close(): Promise<void>;
+  /** Ends event streams and timers. Sessions continue. */
+  close(): void;
   launch(caller: Caller, body: LaunchBody): Promise<{ session: Session; token: SignalingToken }>;
   /** Result of a hypothetical launch by the given account. @throws ApiError 404 */
   preview(request: Body<'admin.placement.preview'>): Promise<Placement>;
@@ -230,11 +230,11 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
       for (const row of await loadLiveSessions(database.db)) live.track(row, null);
     },
 
-    async close() {
+    close() {
       followed.close();
       guests.close();
       streams.close();
-      await driver.close();
+      driver.close();
     },
 
     async launch(caller, body) {

@@ -193,7 +193,6 @@ export const LOG_EVENTS = [
   'session.host_lost',
   'session.hosts_skipped',
   'session.input_device',
-  'session.launch_resumed',
   'session.not_followed',
   'session.not_removed',
   'session.processes_gone',

@@ -5,7 +5,6 @@
  * lists its sessions at its next registration. After a stop without an ack the session stays in stopping until the
  * agent reports or registers, or until the sweep for stuck sessions ends it.
  */
-import { SECOND_MS, systemClock, within } from '@footlight/platform';
 import type { Open, SessionEndReason, SessionStateName } from '@footlight/protocol';
 import type { AppSpec } from '@footlight/protocol/agent';
 import type { Agents, CommandResult, HostPresence, Links } from '../../fleet/index.ts';
@@ -15,13 +14,7 @@ import type { DisplayChange } from '../display/display.ts';
 import type { LaunchWatch } from '../launch/launch-watch.ts';
 import { HOME_BASE_FEATURE } from '../placement/placement.ts';
 import { markSwapTaken } from '../swap/swap-store.ts';
-import {
-  AGENT_LACKS_SESSION,
-  decideStuck,
-  type HostTimes,
-  isStarting,
-  startDeadline,
-} from '../sweeps/timeouts.ts';
+import { decideStuck, type HostTimes, isStarting, startDeadline } from '../sweeps/timeouts.ts';
 import type { LiveSessions } from './live.ts';
 import type { ControlEnd } from './state.ts';
 import type { Transitions } from './transitions.ts';
@@ -34,9 +27,6 @@ const LAUNCHING: readonly SessionStateName[] = ['assigned', 'starting'];
 /** Interval at which a waiting start is checked again while its host is offline. */
 const RECHECK_MS = 5_000;
 
-/** Time limit for running launches at the end of the process. */
-const CLOSE_LIMIT_MS = 2 * SECOND_MS;
-
 const UNKNOWN_HOST: HostTimes = { connected: false, registeredAtMs: null, lastSeenAtMs: null };
 
 export interface Driver {
@@ -44,12 +34,6 @@ export interface Driver {
   launch(hostId: string, assignment: Assignment): Promise<void>;
   /** Sends session_start (again) and waits for running. Never rejects. */
   start(hostId: string, sessionId: string): Promise<void>;
-  /**
-   * Continues the launch of another replica, which has ended. Like `start`, but if the host does not have the session,
-   * the session ends as at the host's registration, and if the host cannot be reached, the session does not end. Never
-   * rejects.
-   */
-  resume(hostId: string, sessionId: string): Promise<void>;
   /** Sends session_stop to the agent. Never rejects; resolves with the answer. */
   stop(hostId: string, sessionId: string, reason: Open<SessionEndReason>): Promise<CommandResult>;
   /** Like `stop`, for requests of people: concurrent stops of one session share one command. */
@@ -59,8 +43,7 @@ export interface Driver {
   /** Sends the command of a swap that is stored as swapping. After a refusal the old app stays. Never rejects. */
   swap(hostId: string, sessionId: string, target: { app_id: string; app: AppSpec }): Promise<void>;
   hostTimes(hostId: string): Promise<HostTimes>;
-  /** Cancels timers, and waits for running launches, at most 2 s. */
-  close(): Promise<void>;
+  close(): void;
 }
 
 export function createDriver(
@@ -78,8 +61,6 @@ export function createDriver(
   const { clock, database, logger } = platform;
   const { agents, launches, links, live, presence, transitions, bootAtMs } = deps;
   let closed = false;
-  /** Launches whose commands are not answered yet. The time limits of the commands bound the set. */
-  const launching = new Set<Promise<void>>();
 
   async function hostTimes(hostId: string): Promise<HostTimes> {
     const link = await agents.link(hostId);
@@ -149,7 +130,7 @@ export function createDriver(
     return false;
   }
 
-  async function start(hostId: string, sessionId: string, isResumed = false): Promise<void> {
+  async function start(hostId: string, sessionId: string): Promise<void> {
     const state = live.get(sessionId)?.state;
     if (state === undefined || !isStarting(state)) return;
     const result = await agents.command(hostId, { type: 'session_start', session_id: sessionId });
@@ -161,22 +142,12 @@ export function createDriver(
       return;
     }
     logger.info({ session_id: sessionId, host_id: hostId, result }, 'session.start_failed');
-    if (!isVerdict(result) || (isResumed && result.kind === 'not_connected')) return;
-    if (isResumed && result.kind === 'refused' && result.code === 'no_such_session')
-      return fail(hostId, sessionId, AGENT_LACKS_SESSION);
+    if (!isVerdict(result)) return;
     const end: ControlEnd =
       result.kind === 'refused'
         ? { cause: 'start_refused', code: result.code, error: result.error }
         : { cause: result.kind === 'timeout' ? 'start_timed_out' : 'not_delivered' };
     await fail(hostId, sessionId, end);
-  }
-
-  async function launch(hostId: string, assignment: Assignment): Promise<void> {
-    try {
-      if (await assign(hostId, assignment)) await start(hostId, assignment.session_id);
-    } catch (error) {
-      logFailure(assignment.session_id, error);
-    }
   }
 
   async function swap(
@@ -246,19 +217,12 @@ export function createDriver(
         logFailure(sessionId, error);
       }
     },
-    async resume(hostId, sessionId) {
-      logger.info({ session_id: sessionId, host_id: hostId }, 'session.launch_resumed');
-      try {
-        await start(hostId, sessionId, true);
-      } catch (error) {
-        logFailure(sessionId, error);
-      }
-    },
     async launch(hostId, assignment) {
-      const launched = launch(hostId, assignment);
-      launching.add(launched);
-      await launched;
-      launching.delete(launched);
+      try {
+        if (await assign(hostId, assignment)) await start(hostId, assignment.session_id);
+      } catch (error) {
+        logFailure(assignment.session_id, error);
+      }
     },
     async swap(hostId, sessionId, target) {
       try {
@@ -267,12 +231,9 @@ export function createDriver(
         logFailure(sessionId, error);
       }
     },
-    async close() {
+    close() {
       closed = true;
       for (const session of live.values()) session.startWatch?.cancel();
-      // Use the machine's clock. A test's clock stands still, so close() would wait forever for a host that does not
-      // answer.
-      await within(systemClock, CLOSE_LIMIT_MS, Promise.all(launching), undefined);
     },
   };
 }

@@ -18,7 +18,6 @@ import {
   decideStuck,
   graceSweepEveryMs,
   type HostTimes,
-  isStartMissing,
   isSweepPaused,
   STUCK_SWEEP_MS,
 } from './timeouts.ts';
@@ -106,18 +105,10 @@ export function registerReapers(
         await tokens.sweep(tx);
       });
       await forEachReachable(await loadLiveSessions(database.db), async (row, host) => {
-        const known = live.get(row.id);
-        const session = known ?? live.track(row, null);
+        const session = live.get(row.id) ?? live.track(row, null);
         if (session === undefined) return;
-        const facts = { ...session, state: row.state };
-        const now = clock.monotonicMs();
-        const end = decideStuck(facts, host, bootAtMs, now);
-        if (end === null) {
-          // A session that this process did not know may have been stored just now, so its launch is still running.
-          if (known !== undefined && row.host_id !== null && isStartMissing(facts, host, bootAtMs, now))
-            void driver.resume(row.host_id, row.id);
-          return;
-        }
+        const end = decideStuck({ ...session, state: row.state }, host, bootAtMs, clock.monotonicMs());
+        if (end === null) return;
         const ended = await transitions.end(row.id, end, [row.state], held(fence));
         if (ended)
           logger.warn({ session_id: row.id, host_id: row.host_id, cause: end.cause }, 'session.stuck');

@@ -6,7 +6,6 @@ import {
   decideStuck,
   graceSweepEveryMs,
   type HostTimes,
-  isStartMissing,
   isSweepPaused,
   type SessionTimes,
   startDeadline,
@@ -93,37 +92,6 @@ describe('sessions without a waiting user', () => {
   test('a host without a connection is left to the grace', () => {
     for (const state of ['assigned', 'starting', 'stopping'] as const)
       expect(decideStuck(session(state), host({ connected: false }), BOOT, 9_999 * S)).toBeNull();
-  });
-});
-
-describe('a start that no replica sends', () => {
-  const missing = (facts: SessionTimes, at: HostTimes, nowMs: number) =>
-    isStartMissing(facts, at, BOOT, nowMs);
-
-  test('is missing when the session is assigned for more than 15 s', () => {
-    expect(missing(session('assigned'), host(), 15 * S)).toBe(false);
-    expect(missing(session('assigned'), host(), 15 * S + 1)).toBe(true);
-  });
-
-  test.each([
-    ['the last change', session('assigned', { changedAtMs: 100 * S }), host()],
-    ['the last report', session('assigned', { reportedAtMs: 100 * S }), host()],
-    ['the last registration', session('assigned'), host({ registeredAtMs: 100 * S })],
-  ])('counts from %s', (_what, facts, at) => {
-    expect(missing(facts, at, 115 * S)).toBe(false);
-    expect(missing(facts, at, 115 * S + 1)).toBe(true);
-  });
-
-  test.each(['pending', 'starting', 'running', 'stopping', 'stopped', 'failed'] as const)(
-    'is not missing in %s',
-    (state) => {
-      expect(missing(session(state), host(), 9_999 * S)).toBe(false);
-    },
-  );
-
-  test('is not missing after its ack, nor while the host is not connected', () => {
-    expect(missing(session('assigned', { startAckedAtMs: 1 }), host(), 60 * S)).toBe(false);
-    expect(missing(session('assigned'), host({ connected: false }), 60 * S)).toBe(false);
   });
 });
 

@@ -14,8 +14,6 @@ const START_TOTAL_MS = 15 * MINUTE_MS;
 export const STUCK_SWEEP_MS = 30 * SECOND_MS;
 const STUCK_PENDING_MS = 60 * SECOND_MS;
 const STUCK_STEP_MS = 120 * SECOND_MS;
-/** Longer than a launch waits for the ack of session_assign: ACK_LIMIT_MS and BUS_LIMIT_MS. */
-const START_MISSING_MS = 15 * SECOND_MS;
 /** A younger session may be missing from a heartbeat that was already on its way. */
 const DRIFT_SETTLE_MS = 15 * SECOND_MS;
 /** Consecutive heartbeats without a session before it counts as lost. */
@@ -24,13 +22,6 @@ const DRIFT_MISSES = 2;
 export const DRIFT_STOP_EVERY_MS = 10 * SECOND_MS;
 /** Pause of the grace sweep after the first agent reconnected. */
 const RETURN_PAUSE_MS = MINUTE_MS;
-
-/** The end of a session that its agent does not have, although the agent is connected. */
-export const AGENT_LACKS_SESSION: ControlEnd = {
-  cause: 'host_lost',
-  error: 'agent no longer holds the session',
-  failure_code: null,
-};
 
 /** In-memory times of a session. null: it did not happen since this process started. */
 export interface SessionTimes {
@@ -96,33 +87,12 @@ export function decideStuck(
   if (!host.connected) return null;
   const deadline = startDeadline(session, host, bootAtMs);
   if (deadline !== null) return nowMs >= deadline ? { cause: 'start_timed_out' } : null;
-  if (idleMs(session, host, bootAtMs, nowMs) <= STUCK_STEP_MS) return null;
+  const idle = nowMs - latest(session.changedAtMs, session.reportedAtMs, host.registeredAtMs, bootAtMs);
+  if (idle <= STUCK_STEP_MS) return null;
   if (session.state === 'assigned') return { cause: 'assign_timed_out' };
   if (session.state === 'starting') return { cause: 'start_timed_out' };
   if (session.state === 'stopping') return { cause: 'stop_timed_out' };
   return null;
-}
-
-function idleMs(session: SessionTimes, host: HostTimes, bootAtMs: number, nowMs: number): number {
-  return nowMs - latest(session.changedAtMs, session.reportedAtMs, host.registeredAtMs, bootAtMs);
-}
-
-/**
- * Whether the host may wait for session_start, because the replica that launched the session has ended. Also true if
- * another replica has the ack of the start; a host ignores a second session_start.
- */
-export function isStartMissing(
-  session: SessionTimes,
-  host: HostTimes,
-  bootAtMs: number,
-  nowMs: number,
-): boolean {
-  return (
-    session.state === 'assigned' &&
-    session.startAckedAtMs === null &&
-    host.connected &&
-    idleMs(session, host, bootAtMs, nowMs) > START_MISSING_MS
-  );
 }
 
 /** Facts about the connections of the whole fleet. */
@@ -184,5 +154,8 @@ export function decideDrift(
   if (nowMs - settlesFrom <= DRIFT_SETTLE_MS) return { misses: 0, end: null };
   const misses = missesBefore + 1;
   if (misses < DRIFT_MISSES) return { misses, end: null };
-  return { misses, end: AGENT_LACKS_SESSION };
+  return {
+    misses,
+    end: { cause: 'host_lost', error: 'agent no longer holds the session', failure_code: null },
+  };
 }
