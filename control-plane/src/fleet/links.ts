@@ -121,12 +121,17 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
     const { bus } = platform;
     const notChecked = (error: unknown): void =>
       platform.logger.error({ err: error }, 'agent.links_not_checked');
+    const gaps = readAfterGaps(platform, () => this.#afterGap(), notChecked);
     this.#changes = [
+      gaps,
       bus.subscribe(hostSubjects.changed, null, (change, hostId) => this.#onHostChanged(change, hostId)),
       bus.subscribeOthers(hostSubjects.changed, ({ what }, hostId) => {
-        if (what === 'reported' && this.holds(hostId)) this.#dropOutdated([hostId]).catch(notChecked);
+        if (what !== 'reported' || !this.holds(hostId)) return;
+        this.#dropOutdated([hostId]).catch((error: unknown) => {
+          notChecked(error);
+          gaps.readLater();
+        });
       }),
-      readAfterGaps(platform, () => this.#afterGap(), notChecked),
     ];
     this.#linkDeps = {
       clock: platform.clock,

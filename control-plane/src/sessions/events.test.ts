@@ -5,7 +5,7 @@ import type { Session } from '@footlight/protocol/rest';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Bus } from '../platform/bus/bus.ts';
 import { createInProcessBus } from '../platform/bus/in-process.ts';
-import { withGaps } from '../platform/bus/testing/gaps.ts';
+import { withOtherReplicas } from '../platform/bus/testing/other-replicas.ts';
 import { sessionSubjects } from '../signaling/index.ts';
 import { ManualClock } from '../testing/index.ts';
 import { createEventStreams } from './events.ts';
@@ -111,7 +111,7 @@ function follow(deps: Parameters<typeof createEventStreams>[0], snapshot: () => 
 test('a stream shows what changed while the bus was away, and its subscriptions end with it', async () => {
   const clock = new ManualClock();
   const logger = createLogger('silent');
-  const { bus, gap, listeners } = withGaps(createInProcessBus({ clock, logger }));
+  const { bus, gap, listeners } = withOtherReplicas(createInProcessBus({ clock, logger }));
   let now = RUNNING;
   const connection = follow({ bus, clock, logger }, () => now);
   await clock.pass(0);

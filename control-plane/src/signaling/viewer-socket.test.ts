@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { WebSocket } from 'ws';
 import { hostSubjects } from '../fleet/index.ts';
 import { createInProcessBus } from '../platform/bus/in-process.ts';
-import { withGaps } from '../platform/bus/testing/gaps.ts';
+import { withOtherReplicas } from '../platform/bus/testing/other-replicas.ts';
 import { unavailable } from '../platform/errors.ts';
 import { ManualClock } from '../testing/index.ts';
 import type { MintedIceServers } from './ice-servers.ts';
@@ -66,7 +66,7 @@ interface WorldOptions {
 async function world(options: WorldOptions = {}) {
   const clock = new ManualClock();
   const logger = createLogger('silent', { write: () => {} });
-  const { bus, gap, listeners } = withGaps(createInProcessBus({ clock, logger }));
+  const { bus, gap, listeners } = withOtherReplicas(createInProcessBus({ clock, logger }));
   const socket = new StuckSocket();
   const relay = { is: options.relay ?? 'open' };
   const toAgent: { type: string }[] = [];

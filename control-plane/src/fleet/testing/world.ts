@@ -9,7 +9,7 @@ import { ACTIVITY_ACTIONS } from '@footlight/protocol/rest';
 import { FakeAgent, type FakeAgentOptions } from '@footlight/test-harness';
 import { expect, vi } from 'vitest';
 import { createInProcessBus } from '../../platform/bus/in-process.ts';
-import { withGaps } from '../../platform/bus/testing/gaps.ts';
+import { type WithOtherReplicas, withOtherReplicas } from '../../platform/bus/testing/other-replicas.ts';
 import { loadConfig } from '../../platform/config/config.ts';
 import { type DatabaseTarget, lockForRemoval, openDatabase } from '../../platform/database/index.ts';
 import { createServer } from '../../platform/http/server.ts';
@@ -117,7 +117,7 @@ interface RecordedAction {
   details: Record<string, unknown> | undefined;
 }
 
-export interface FleetWorld {
+export interface FleetWorld extends Pick<WithOtherReplicas, 'gap' | 'publishElsewhere'> {
   url: string;
   fleet: FleetService;
   platform: Platform;
@@ -144,8 +144,6 @@ export interface FleetWorld {
   reset(): Promise<void>;
   /** Writes the received heartbeats. */
   heartbeatsWritten(): Promise<void>;
-  /** Reports that messages of other replicas may have been lost. */
-  gap(): void;
   close(): Promise<void>;
 }
 
@@ -171,7 +169,7 @@ export async function openFleetWorld(
   const actions: RecordedAction[] = [];
   const writeBatch = new WriteBatch(database);
   const periodicWriter = new PeriodicWriter(clock, writeBatch);
-  const { bus, gap } = withGaps(createInProcessBus({ clock, logger }));
+  const { bus, gap, publishElsewhere } = withOtherReplicas(createInProcessBus({ clock, logger }));
   const platform: Platform = {
     config,
     database,
@@ -294,6 +292,7 @@ export async function openFleetWorld(
     },
     heartbeatsWritten: () => periodicWriter.flush(),
     gap,
+    publishElsewhere,
     async close() {
       await fleet.close();
       await periodicWriter.close();
