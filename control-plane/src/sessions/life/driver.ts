@@ -14,7 +14,7 @@ import type { DisplayChange } from '../display/display.ts';
 import type { LaunchWatch } from '../launch/launch-watch.ts';
 import { HOME_BASE_FEATURE } from '../placement/placement.ts';
 import { markSwapTaken } from '../swap/swap-store.ts';
-import { decideStuck, type HostTimes, isStarting, startDeadline } from '../sweeps/timeouts.ts';
+import { decideStuck, type HostTimes, isStarting, NO_HOST, startDeadline } from '../sweeps/timeouts.ts';
 import type { LiveSessions } from './live.ts';
 import type { ControlEnd } from './state.ts';
 import type { Transitions } from './transitions.ts';
@@ -26,8 +26,6 @@ import type { Transitions } from './transitions.ts';
 const LAUNCHING: readonly SessionStateName[] = ['assigned', 'starting'];
 /** Interval at which a waiting start is checked again while its host is offline. */
 const RECHECK_MS = 5_000;
-
-const UNKNOWN_HOST: HostTimes = { connected: false, registeredAtMs: null, lastSeenAtMs: null };
 
 export interface Driver {
   /** Prepares and starts a session that was just stored as assigned. Never rejects. */
@@ -156,7 +154,9 @@ export function createDriver(
     { app_id, app }: { app_id: string; app: AppSpec },
   ): Promise<void> {
     // An agent without the feature `swap` would not answer, so do not send the command.
-    const link = await agents.link(hostId);
+    const link = await agents.link(hostId).catch(() => undefined);
+    // The replica with the link does not answer. Nothing was sent, so the old app stays.
+    if (link === undefined) return transitions.rejectSwap(sessionId, app_id, false);
     const lacks = (feature: string) => link !== null && !link.features.includes(feature);
     const result: CommandResult = lacks('swap')
       ? { kind: 'refused', code: 'unsupported', error: 'the host cannot change apps' }
@@ -177,7 +177,7 @@ export function createDriver(
   /** Waits until the session runs or the deadline passes. Every report of the agent extends the deadline. */
   async function watchStart(hostId: string, sessionId: string): Promise<void> {
     // While the host's replica does not answer, check again as for an offline host.
-    const host = await hostTimes(hostId).catch(() => UNKNOWN_HOST);
+    const host = await hostTimes(hostId).catch(() => NO_HOST);
     const session = live.get(sessionId);
     session?.startWatch?.cancel();
     if (closed || session === undefined) return;

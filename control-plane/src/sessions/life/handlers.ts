@@ -242,7 +242,7 @@ export function createHandlers(
     );
     // The host may have reconnected in the meantime, and the write above may have overwritten the text that its
     // registration set.
-    if ((await agents.link(hostId)) !== null)
+    if ((await agents.link(hostId).catch(() => null)) !== null)
       await writeBatch.run(rows, (tx) =>
         setDetailOfHost(tx, hostId, DETAIL.host_reconnected, DETAIL.host_unreachable, nowMs),
       );

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Session } from '@footlight/protocol/rest';
 import { type FakeAgent, honest } from '@footlight/test-harness';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { Agents } from '../../fleet/agents.ts';
 import { type Answer, describeDatabases, type Person } from '../../testing/index.ts';
 import { beforeTransactionOf } from '../testing/before-transaction.ts';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
@@ -91,6 +92,16 @@ describeDatabases('changing the app of a running session', (databases) => {
       await world.call(alice, 'DELETE', `/v1/sessions/${session.id}`);
       await world.until(session.id, 'stopped');
       await plain.drop();
+    });
+
+    test('the replica with the link does not answer: "swap rejected", the old app goes on', async () => {
+      const [before, after] = [await world.app(), await world.app()];
+      const session = await world.running(alice, before);
+      const link = vi.spyOn(Agents.prototype, 'link').mockRejectedValueOnce(new Error('no answer'));
+      await swap(alice, session.id, after);
+      expect(await shows(session.id, 'swap rejected')).toMatchObject({ state: 'running', app_id: before });
+      expect(swaps(session.id)).toEqual([]);
+      link.mockRestore();
     });
 
     test('rolled back: the old app is kept, and the text says why', async () => {

@@ -19,6 +19,7 @@ import {
   graceSweepEveryMs,
   type HostTimes,
   isSweepPaused,
+  NO_HOST,
   STUCK_SWEEP_MS,
 } from './timeouts.ts';
 
@@ -26,8 +27,6 @@ const SLOTS_EVERY_MS = 5 * MINUTE_MS;
 
 /** Maximum questions about hosts at the same time. */
 const HOSTS_AT_ONCE = 256;
-
-const NO_HOST: HostTimes = { connected: false, registeredAtMs: null, lastSeenAtMs: null };
 
 const TASKS = { stuck: 'sessions.stuck', grace: 'sessions.grace', slots: 'sessions.slots' } as const;
 

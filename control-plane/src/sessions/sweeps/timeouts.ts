@@ -42,6 +42,9 @@ export interface HostTimes {
   lastSeenAtMs: number | null;
 }
 
+/** For a session without a host, and for a host of which nothing is known. */
+export const NO_HOST: HostTimes = { connected: false, registeredAtMs: null, lastSeenAtMs: null };
+
 /** The end of a session by a time limit; null: no limit has passed. */
 export type TimeoutEnd = Extract<
   ControlEnd,
