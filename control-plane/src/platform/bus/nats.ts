@@ -58,8 +58,9 @@ const MAX_LINES_PER_MINUTE = 10;
 /**
  * The bus of several replicas, over NATS (core, without JetStream). A replica's messages to itself are not sent to the
  * server, so the sockets of a replica without a NATS connection keep working. Meanwhile its messages to others are
- * dropped, and its requests to others get no answer. After the reconnect `onGap` is called in all replicas. If servers of
- * a cluster lose each other, no replica is disconnected, and nobody is told.
+ * dropped, and its requests to others get no answer. After the reconnect `onGap` is called in all replicas. If two NATS
+ * servers of a cluster lose the connection between them, all replicas stay connected, so `onGap` is not called although
+ * messages are lost.
  * @throws with a sentence, without the credentials, when no server can be reached or each server refuses
  */
 export async function createNatsBus(

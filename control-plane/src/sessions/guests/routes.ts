@@ -36,7 +36,7 @@ export function registerGuestRoutes(
     async ({ caller, params, body, headers }) => {
       const { address, source } = linkAddressOf(config, headers.host);
       const made = await guests.create(caller, params.id, body);
-      // Behind a proxy the page knows the own address better than this service.
+      // Behind a proxy only the page knows the address that people use.
       const url = source === 'request' ? null : `${address}/join#${made.secret}`;
       return { status: 201, body: { ...made, url } };
     },
