@@ -28,6 +28,7 @@ import { digestOf } from '../lib/digest.mjs';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const agent = path.join(root, 'node-agent');
 const INSTALL_FILES = path.join(agent, 'dist', 'install');
+const MANIFEST = path.join(agent, 'package.json');
 const ARCHIVE = 'agent-linux-x64.tgz';
 /** Modules that the bundle loads by name at run time. */
 const MODULES = ['koffi', 'node-datachannel', 'pino', 'x11'];
@@ -59,8 +60,14 @@ export const LEFT_OUT = [
  * @param {(line: string) => void} [say] called with a message before packing, which takes a moment
  * @param {string} [node] the Node binary for the hosts
  * @param {string} [target] folder of the archive and the script
+ * @param {string} [manifest] the package.json, from which the agent reads its version
  */
-export async function packAgent(say = () => {}, node = process.execPath, target = INSTALL_FILES) {
+export async function packAgent(
+  say = () => {},
+  node = process.execPath,
+  target = INSTALL_FILES,
+  manifest = MANIFEST,
+) {
   // The archive's name contains the platform; other platforms are not packed.
   if (process.platform !== 'linux' || process.arch !== 'x64') return;
   const built = readdirSync(path.join(agent, 'dist')).filter((name) => /^\..*\.digest$/.test(name));
@@ -87,7 +94,7 @@ export async function packAgent(say = () => {}, node = process.execPath, target 
   const work = mkdtempSync(path.join(target, '.packing-'));
   try {
     const stage = path.join(work, 'stage');
-    layOutAgent(stage, node);
+    layOutAgent(stage, node, manifest);
     const archive = path.join(work, ARCHIVE);
     const sha256 = await writeArchive(stage, archive);
     const script = path.join(work, 'agent.sh');
@@ -107,12 +114,13 @@ export async function packAgent(say = () => {}, node = process.execPath, target 
  * Builds the tree of an installed agent from links.
  * @param {string} stage
  * @param {string} node the Node binary
+ * @param {string} manifest the package.json, from which the agent reads its version
  */
-export function layOutAgent(stage, node) {
+export function layOutAgent(stage, node, manifest) {
   const link = linker(stage);
   link(node, 'node');
   link(path.join(root, 'LICENSE'), 'LICENSE');
-  link(path.join(agent, 'package.json'), 'node-agent', 'package.json');
+  link(manifest, 'node-agent', 'package.json');
   for (const name of builtFilesOf('node-agent'))
     link(path.join(agent, 'dist', name), 'node-agent', 'dist', name);
   for (const name of ['supervise.mjs', 'supervise-agent.mjs', 'log-file.mjs', 'system-clock.mjs'])

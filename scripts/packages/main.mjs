@@ -54,6 +54,7 @@ async function buildControl(node) {
   link(path.join(root, 'LICENSE'), 'LICENSE');
   for (const file of builtFilesOf('control-plane'))
     link(path.join(control, 'dist', file), 'control-plane', 'dist', file);
+  link(writeManifest('control-plane'), 'control-plane/package.json');
   link(path.join(control, 'src/reference/page'), 'control-plane/src/reference/page');
   link(path.join(root, 'packages/web/dist'), 'packages/web/dist');
   for (const [module, folder] of modulesBelow(control, MODULES))
@@ -62,7 +63,7 @@ async function buildControl(node) {
   for (const part of ['package.json', 'static'])
     link(path.join(swagger, part), 'control-plane/node_modules/@fastify/swagger-ui', part);
   const archive = path.join(work, 'archive');
-  await packAgent(say, node.binary, archive);
+  await packAgent(say, node.binary, archive, writeManifest('node-agent'));
   for (const file of ['agent.sh', 'agent-linux-x64.tgz'])
     link(path.join(archive, file), 'node-agent/dist/install', file);
   const files = copyTree(links, `${name}/usr/lib/${name}`, BUILD_PARTS);
@@ -74,7 +75,7 @@ async function buildControl(node) {
   const program = path.join(control, 'dist/cli-main.js');
   const completion = run([process.execPath, program, 'completion', 'bash'], 'Making the completion');
   writeFileSync(path.join(completions, 'footlight'), completion);
-  return finish(name, 'control-plane', 'control', files, {
+  return finish(name, 'control-plane', 'control', {
     Depends: 'libc6 (>= 2.36), libstdc++6, libsystemd0, dpkg-repack',
     Recommends: 'postgresql-client',
     Description: `Footlight control plane
@@ -87,9 +88,9 @@ async function buildControl(node) {
 function buildAgent(node) {
   const name = 'footlight-agent';
   const links = path.join(work, `${name}-links`);
-  layOutAgent(links, node.binary);
-  const files = copyTree(links, `${name}/usr/lib/${name}`, []);
-  return finish(name, 'node-agent', 'agent', files, {
+  layOutAgent(links, node.binary, writeManifest('node-agent'));
+  copyTree(links, `${name}/usr/lib/${name}`, []);
+  return finish(name, 'node-agent', 'agent', {
     Depends: [
       'libc6 (>= 2.36)',
       'libstdc++6',
@@ -125,7 +126,7 @@ function copyTree(links, to, leftOut) {
  * @returns {string} its name
  */
 function buildImage() {
-  const version = values.version ?? manifestOf('control-plane').version;
+  const version = versionOf('control-plane');
   const name = `localhost/footlight-control:${version}`;
   const file = path.join(root, 'deploy/container/Containerfile');
   const hasPodman = spawnSync('podman', ['--version']).status === 0;
@@ -147,20 +148,34 @@ function manifestOf(program) {
   return JSON.parse(readFileSync(path.join(root, program, 'package.json'), 'utf8'));
 }
 
+/** @param {string} program */
+function versionOf(program) {
+  return values.version ?? manifestOf(program).version;
+}
+
+/**
+ * Writes the package.json from which an installed program reads its version.
+ * @param {string} program
+ * @returns {string} its path
+ */
+function writeManifest(program) {
+  const { name, type } = manifestOf(program);
+  const manifest = { name, version: versionOf(program), private: true, type };
+  const file = path.join(work, `${program}.json`);
+  writeFileSync(file, `${JSON.stringify(manifest, null, 2)}\n`);
+  return file;
+}
+
 /**
  * Adds the command and the control files, and builds the package.
  * @param {string} name
  * @param {string} program folder of the program, whose package.json names the version
  * @param {string} scripts folder of the maintainer scripts
- * @param {string} files where the program's files are
  * @param {Record<string, string>} fields
  */
-function finish(name, program, scripts, files, fields) {
+function finish(name, program, scripts, fields) {
   const stage = path.join(work, name);
-  const { version: release, ...rest } = manifestOf(program);
-  const version = values.version ?? release;
-  const manifest = { name: rest.name, version, private: true, type: rest.type };
-  writeFileSync(path.join(files, program, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+  const version = versionOf(program);
   const control = path.join(stage, 'DEBIAN');
   mkdirSync(control, { recursive: true });
   for (const file of readdirSync(path.join(sources, scripts))) {

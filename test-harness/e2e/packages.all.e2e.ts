@@ -158,6 +158,12 @@ describe.runIf(LONG && process.getuid?.() === 0)(
       expect(await longestGapMs()).toBeLessThan(FROZEN_MS);
     }, 120_000);
 
+    test('the agent that the new release offers to hosts has its version', async () => {
+      const archive = '/usr/lib/footlight-control/node-agent/dist/install/agent-linux-x64.tgz';
+      const manifest = await run(`tar -xzOf ${archive} ./node-agent/package.json`);
+      expect(JSON.parse(manifest).version).toBe('0.2.0');
+    });
+
     test('a downgrade by dpkg is refused with the reason', async () => {
       const { code, output } = await machine.run('dpkg -i /root/control_0.1.0.deb', 60_000);
       expect(code).not.toBe(0);
