@@ -116,6 +116,11 @@ describeSqlite('the command line and a control plane', ({ fresh }) => {
     expect(other).toMatchObject({ exitCode: 3, err: expect.stringContaining('not_signed_in') });
   });
 
+  test('--version prints the release, without a control plane', async () => {
+    const ran = await runCommand(['--version'], { home, environment: {} });
+    expect(ran).toMatchObject({ exitCode: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), err: '' });
+  });
+
   test('exit codes say who has to act', async () => {
     const codeOf = async (words: readonly string[], environment: Record<string, string> = {}) =>
       (await asAdmin(words, { environment: { FOOTLIGHT_URL: url, FOOTLIGHT_TOKEN: token, ...environment } }))

@@ -28,7 +28,7 @@ _footlight() {
   local words= path= word
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    words=${quoted([...nouns, ...others, '--help'])}
+    words=${quoted([...nouns, ...others, '--help', '--version'])}
   else
     path=\${COMP_WORDS[1]}
     if ((COMP_CWORD > 2)); then path+=" \${COMP_WORDS[2]}"; else path+=' '; fi

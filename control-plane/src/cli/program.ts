@@ -2,6 +2,7 @@
 import { errorText } from '@footlight/platform';
 import { type Operation, operations } from '@footlight/protocol/rest';
 import { Argument, Command, CommanderError } from 'commander';
+import { RELEASE } from '../install-location.ts';
 import { writeBundle } from './bundle.ts';
 import { certify } from './certify.ts';
 import { CERTIFY, COMMANDS, LOCAL_COMMANDS, NOUNS } from './commands.ts';
@@ -51,6 +52,7 @@ function reported(terminal: Terminal, error: unknown): ExitCode {
 export function createProgram(terminal: Terminal, outcome: { exitCode: ExitCode }): Command {
   const program = new Command('footlight')
     .description('Administers a Footlight instance over its HTTP API.')
+    .version(RELEASE, '--version', 'Print the release of this program.')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.out(text),
