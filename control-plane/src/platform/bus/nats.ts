@@ -49,7 +49,7 @@ const MAX_PINGS_OUT = 2;
  * A replica has reconnected. The others may have missed its messages too, although they were connected. The key has no
  * meaning.
  */
-const RETURNED: Subject<Record<string, never>> = { name: 'replica.returned', payload: z.object({}) };
+export const RETURNED: Subject<Record<string, never>> = { name: 'replica.returned', payload: z.object({}) };
 /** When the server restarts, all replicas return within half a second. Their messages then lead to one read. */
 const RETURNS_MS = SECOND_MS;
 /** Maximum log lines about bad messages. Otherwise a client that may publish on the bus could fill the disk. */
