@@ -60,7 +60,7 @@ export const drills = [
     name: 'replicas-faults',
     words: ['control-plane/src/integration/replicas-faults.all.test.ts'],
     whole:
-      'three control planes with 60 hosts and 240 sessions: a replica killed, stopped and cut off from Postgres and from NATS past its leases, told to stop; two replicas that do not see each other; NATS and Postgres ended and started; each ten times; a second Postgres that takes over',
+      'three control planes with 60 hosts and 240 sessions: a replica killed, stopped and cut off from Postgres and from NATS past its leases, told to stop; two replicas that do not see each other; NATS and Postgres ended and started; Postgres failed over; each ten times',
     short: '6 hosts and 12 sessions, each fault once, without waiting for leases',
   },
   {

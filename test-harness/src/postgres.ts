@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -27,6 +27,17 @@ export interface OwnPostgresServer extends PostgresServer {
   crash(): Promise<void>;
   /** Starts the server again with its existing data. */
   start(): Promise<void>;
+  /**
+   * Starts a synchronous standby of this running server: it has every commit that is acknowledged from now on.
+   * @throws Error as `startPostgres` does
+   */
+  addStandby(): Promise<StandbyPostgresServer>;
+}
+
+/** Standby server that replicates a primary. */
+export interface StandbyPostgresServer extends OwnPostgresServer {
+  /** Promotes the standby, which accepts writes afterwards. */
+  takeOver(): Promise<void>;
 }
 
 export interface PostgresDatabase {
@@ -146,26 +157,27 @@ export async function startPostgres({ keepsCommits = false } = {}): Promise<OwnP
   return startCluster(await newCluster([`synchronous_commit=${keepsCommits ? 'on' : 'off'}`]));
 }
 
-/** @param made runs after the data directory exists and before the server starts */
-async function startCluster(
-  cluster: Cluster,
-  made: () => Promise<void> = async () => undefined,
-): Promise<OwnPostgresServer> {
+async function startCluster(cluster: Cluster): Promise<OwnPostgresServer> {
+  const { server, own, log } = await prepareServer(cluster);
+  try {
+    await server.initialise();
+    await server.start();
+  } catch (error) {
+    await server.stop().catch(() => undefined);
+    await removeData(cluster.directory);
+    throw new Error(`Postgres did not start: ${log()}`, { cause: error });
+  }
+  return own;
+}
+
+/** @returns server: starts the server; own: for the test, once the server runs; log: its last output */
+async function prepareServer(cluster: Cluster) {
   const EmbeddedPostgres = await loadEmbeddedPostgres();
   const { directory } = cluster;
   const { options, log, requireNoDeadlock } = optionsOf(cluster);
   const server = new EmbeddedPostgres(options);
-  try {
-    await server.initialise();
-    await made();
-    await server.start();
-  } catch (error) {
-    await server.stop().catch(() => undefined);
-    await removeData(directory);
-    throw new Error(`Postgres did not start: ${log()}`, { cause: error });
-  }
   let isRunning = true;
-  return {
+  const own: OwnPostgresServer = {
     ...serverAt(urlOf(cluster), async () => {
       try {
         if (isRunning) await server.stop();
@@ -186,13 +198,9 @@ async function startCluster(
       await server.start();
       isRunning = true;
     },
+    addStandby: () => startStandby(cluster),
   };
-}
-
-/** Standby server that replicates a primary. */
-export interface StandbyPostgresServer extends PostgresServer {
-  /** Promotes the standby, which accepts writes afterwards. */
-  takeOver(): Promise<void>;
+  return { server, own, log };
 }
 
 /**
@@ -203,47 +211,84 @@ export async function startPostgresPair(): Promise<{
   primary: OwnPostgresServer;
   standby: StandbyPostgresServer;
 }> {
-  const first = await newCluster(['synchronous_commit=on']);
-  const follows = `primary_conninfo=host=127.0.0.1 port=${first.port} user=postgres password=${first.password}`;
-  const second = { ...(await newCluster(['synchronous_commit=on', follows])), password: first.password };
-  const primary = await startCluster(first, async () => {
-    await promisify(execFile)('cp', ['-aT', first.directory, second.directory]);
-    await writeFile(path.join(second.directory, 'standby.signal'), '');
-  });
-  const EmbeddedPostgres = await loadEmbeddedPostgres();
-  const { options, log, requireNoDeadlock } = optionsOf(second);
-  const server = new EmbeddedPostgres(options);
-  // Settles only after promotion, when the server accepts connections that write.
-  const takesWrites = server.start();
-  takesWrites.catch(() => undefined);
-  const stop = async () => {
-    try {
-      await server.stop();
-    } finally {
-      await removeData(second.directory);
-    }
-    requireNoDeadlock();
-  };
+  const primary = await startPostgres({ keepsCommits: true });
   try {
+    return { primary, standby: await primary.addStandby() };
+  } catch (error) {
+    await primary.stop();
+    throw error;
+  }
+}
+
+async function startStandby(first: Cluster): Promise<StandbyPostgresServer> {
+  const { port, password } = first;
+  const follows = `primary_conninfo=host=127.0.0.1 port=${port} user=postgres password=${password}`;
+  const second = { ...(await newCluster(['synchronous_commit=on', follows])), password };
+  const { server, own, log } = await prepareServer(second);
+  const onFirst = (statement: string) => execute(urlOf(first), statement);
+  try {
+    // The standby reads the log from the start of the copy on.
+    await onFirst(`alter system set wal_keep_size = '256MB'`);
+    await onFirst('select pg_reload_conf()');
+    await copyRunning(first, second.directory);
+    // Settles only after promotion, when the server accepts connections that write.
+    const takesWrites = server.start();
+    takesWrites.catch(() => undefined);
     await untilTrue(urlOf(first), `select count(*) = 1 from pg_stat_replication where state = 'streaming'`);
     // Synchronous replication: a commit returns after the standby has stored it.
-    await execute(urlOf(first), `alter system set synchronous_standby_names = '*'`);
-    await execute(urlOf(first), 'select pg_reload_conf()');
+    await onFirst(`alter system set synchronous_standby_names = '*'`);
+    await onFirst('select pg_reload_conf()');
     await untilTrue(urlOf(first), `select count(*) = 1 from pg_stat_replication where sync_state = 'sync'`);
-  } catch (error) {
-    await Promise.all([stop(), primary.stop()]);
-    throw new Error(`the second Postgres did not follow: ${log()}`, { cause: error });
-  }
-  return {
-    primary,
-    standby: {
-      ...serverAt(urlOf(second), stop),
+    return {
+      ...own,
       async takeOver() {
         await execute(urlOf(second), 'select pg_promote()');
         await takesWrites;
       },
-    },
-  };
+    };
+  } catch (error) {
+    await own.stop().catch(() => undefined);
+    throw new Error(`the second Postgres did not follow: ${log()}`, { cause: error });
+  }
+}
+
+/** Copies the data of a running server as a base backup (Postgres manual, "Making a Base Backup"). */
+async function copyRunning(cluster: Cluster, target: string): Promise<void> {
+  const run = promisify(execFile);
+  const archive = `${target}.tar`;
+  // The settings are left out because the copy has no standby of its own, for which its commits would wait.
+  const left = ['postmaster.pid', 'pg_wal/*', 'pg_replslot/*', 'postgresql.auto.conf'];
+  const client = new pg.Client({ connectionString: urlOf(cluster) });
+  await client.connect();
+  try {
+    await client.query(`select pg_backup_start('standby', true)`);
+    const words = [
+      ...left.map((name) => `--exclude=./${name}`),
+      '-C',
+      cluster.directory,
+      '-cf',
+      archive,
+      '.',
+    ];
+    // tar ends with 1 if files changed meanwhile. A base backup allows that.
+    await run('tar', words).catch((error) => {
+      if (error.code !== 1) throw error;
+    });
+    const { rows } = await client.query('select labelfile from pg_backup_stop(false)');
+    await run('tar', ['-C', target, '-xpf', archive]);
+    const { uid, gid } = await stat(target);
+    for (const [name, text] of [
+      ['backup_label', rows[0].labelfile],
+      ['standby.signal', ''],
+    ]) {
+      const file = path.join(target, name);
+      await writeFile(file, text);
+      await chown(file, uid, gid);
+    }
+  } finally {
+    await client.end();
+    await rm(archive, { force: true });
+  }
 }
 
 async function untilTrue(url: string, question: string): Promise<void> {

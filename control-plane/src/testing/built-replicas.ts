@@ -104,8 +104,10 @@ export class BuiltReplicas {
     this.#ends.push(() => rmSync(this.#folder, { recursive: true, force: true }));
     this.database = await harness.startPostgresPair();
     // If there were deadlocks, `stop` throws with their statements.
-    this.#ends.push(() => this.database.primary.stop());
-    this.#ends.push(() => this.database.standby.stop());
+    this.#ends.push(async () => {
+      await this.database.standby.stop();
+      await this.database.primary.stop();
+    });
     const url = new URL((await this.database.primary.createDatabase()).url);
     await this.#startNats();
     if (this.#size.behindHaproxy) this.#ports = await freeBalancerPorts();
@@ -294,15 +296,22 @@ export class BuiltReplicas {
     return ((await this.ask(n, 'GET', `/v1/sessions/${id}`)).session as Session).state;
   }
 
-  /** The second Postgres takes over from the first, which ends. */
+  /** The second Postgres takes over from the first, which ends. `addStandby` must follow before the next failover. */
   async failOver(): Promise<void> {
-    await this.database.primary.crash();
-    await this.database.standby.takeOver();
-    const standby = new URL(this.database.standby.url);
+    const { primary, standby } = this.database;
+    await primary.crash();
+    await standby.takeOver();
     for (const way of [this.#besideWay, ...this.each.map(({ postgres }) => postgres)]) {
-      way.targets = [standby];
+      way.targets = [new URL(standby.url)];
       way.cut();
     }
+  }
+
+  /** Replaces the first Postgres, which has ended: the second one is now the first, and gets a new standby. */
+  async addStandby(): Promise<void> {
+    const { primary: ended, standby: primary } = this.database;
+    this.database = { primary, standby: await primary.addStandby() };
+    await ended.stop();
   }
 
   /** Expects that the system has recovered from a fault, according to the database and the given replicas. */
