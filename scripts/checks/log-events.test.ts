@@ -46,21 +46,29 @@ function membersOf(object: string): string[] {
   return parts.flatMap((part) => /^\s*(\w+)\s*(?::|$)/.exec(part)?.[1] ?? []);
 }
 
-/** Log calls in which the event's name and the fields are literals. */
-const calls = ['control-plane/src', 'node-agent/src']
+const modules = ['control-plane/src', 'node-agent/src']
   .flatMap((folder) => modulesBelow(folder))
-  .filter(({ path: file }) => !file.includes('/testing/'))
-  .flatMap(({ text }) => {
-    // Strings are emptied, because commas and colons inside strings are not syntax.
-    const code = text.replace(/`[^`]*`/g, '``');
-    return [...code.matchAll(CALL)].flatMap(({ 0: call, 1: level = '', index }) => {
-      const words = inside(code, index + call.length);
-      const event = /,\s*'([\w.]+)',?\s*$/.exec(words ?? '')?.[1];
-      if (words === null || event === undefined || !rows.has(event)) return [];
-      const start = /^\s*\{/.exec(words)?.[0].length;
-      return [{ event, level, fields: start === undefined ? [] : membersOf(inside(words, start) ?? '') }];
-    });
+  .filter(({ path: file }) => !file.includes('/testing/'));
+/** Log calls in which the event's name is a literal. isWhole: the fields are literals too, without a spread. */
+const calls = modules.flatMap(({ text }) => {
+  // Strings are emptied, because commas and colons inside strings are not syntax.
+  const code = text.replace(/`[^`]*`/g, '``');
+  return [...code.matchAll(CALL)].flatMap(({ 0: call, 1: level = '', index }) => {
+    const words = inside(code, index + call.length);
+    const event = /,\s*'([\w.]+)',?\s*$/.exec(words ?? '')?.[1];
+    if (words === null || event === undefined || !rows.has(event)) return [];
+    const start = /^\s*\{/.exec(words)?.[0].length;
+    const object = start === undefined ? '' : (inside(words, start) ?? '');
+    return [
+      {
+        event,
+        level,
+        fields: membersOf(object),
+        isWhole: !object.includes('...') && (start !== undefined || /^\s*'/.test(words)),
+      },
+    ];
   });
+});
 
 test('docs/log-events.md has exactly one row for every event, each with its meaning', () => {
   expect([...rows.keys()].sort()).toEqual([...LOG_EVENTS].sort());
@@ -73,6 +81,21 @@ test('each row names the levels and fields that the code logs', () => {
     const row = rows.get(event);
     const told = new Set(`${row?.levels}, ${row?.fields}`.split(/,? and |, /));
     return [level, ...fields].filter((word) => !told.has(word)).map((word) => `${event}: ${word}`);
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('each row names only the levels and fields that the code logs, if all its calls are literals', () => {
+  const mentions = new Map<string, number>();
+  for (const { text } of modules)
+    for (const [, name = ''] of text.matchAll(/'([\w.]+)'/g))
+      mentions.set(name, (mentions.get(name) ?? 0) + 1);
+  const wrong = [...rows].flatMap(([event, { levels, fields }]) => {
+    const of = calls.filter((call) => call.event === event);
+    if (of.length < (mentions.get(event) ?? 0) || !of.every(({ isWhole }) => isWhole)) return [];
+    const logged = new Set(of.flatMap((call) => [call.level, ...call.fields]));
+    const told = `${levels}, ${fields}`.split(/,? and |, /).filter((word) => word !== 'none');
+    return told.filter((word) => !logged.has(word)).map((word) => `${event}: ${word}`);
   });
   expect(wrong).toEqual([]);
 });
