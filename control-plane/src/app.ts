@@ -269,6 +269,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       openJobRuns: jobs.countOpen,
       agentSockets: () => fleet.links.presence().connected,
       viewerSockets: () => signaling.connected,
+      busConnected: () => bus.isConnected(),
       leases: () => leader.held(),
       connections: () => database.connections(),
       webhook: async () => (await webhook?.backlog()) ?? null,

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { METHODS } from 'node:http';
+import type { TcpRelay } from '@footlight/test-harness';
 import { afterEach, expect, test } from 'vitest';
 import {
   addHost,
@@ -18,14 +19,14 @@ const UNUSUAL = METHODS.filter(
 /** The lines of the page: each series with its value. */
 type Series = ReadonlyMap<string, number>;
 
-describeDatabases('the metrics page', ({ fresh }) => {
+describeDatabases('the metrics page', ({ dialect, fresh }) => {
   let app: TestApp | null = null;
   let page = '';
 
-  async function open(): Promise<TestApp> {
-    // The page shows the numbers of one process.
+  /** The page shows the numbers of one process: of the first replica. */
+  async function open(replicas = 1): Promise<TestApp> {
     const env = { SERVICE_METRICS_ADDR: '127.0.0.1:0' };
-    app = await createTestApp(await fresh(), { env, replicas: 1 });
+    app = await createTestApp(await fresh(), { env, replicas });
     page = (await app.plane.listen()).metrics ?? '';
     return app;
   }
@@ -165,5 +166,23 @@ describeDatabases('the metrics page', ({ fresh }) => {
     // The test's own connections come and go in between.
     expect(Math.abs((series.get('process_open_fds') ?? 0) - openFiles)).toBeLessThan(10);
     expect(series.has('nodejs_eventloop_lag_p99_seconds')).toBe(true);
+  });
+
+  test('shows the only control plane as connected', async () => {
+    await open();
+    expect((await read()).get('footlight_bus_connected')).toBe(1);
+  });
+
+  // Replicas need Postgres.
+  test.skipIf(dialect === 'sqlite')('shows that a replica has lost NATS, and has it again', async () => {
+    const { replicas } = await open(2);
+    const way = replicas?.each[0]?.way as TcpRelay;
+    const connected = async () => (await read()).get('footlight_bus_connected');
+    expect(await connected()).toBe(1);
+    way.mode = 'refuse';
+    way.cut();
+    await expect.poll(connected).toBe(0);
+    way.mode = 'pass';
+    await expect.poll(connected).toBe(1);
   });
 });

@@ -35,6 +35,8 @@ export interface Sources {
   openJobRuns(): Promise<readonly { job: string; state: string; count: number }[]>;
   agentSockets(): number;
   viewerSockets(): number;
+  /** Whether messages can reach the other replicas; true if there are none. */
+  busConnected(): boolean;
   /** Leases of background work that this process holds. */
   leases(): readonly string[];
   /** Connections to the database; null: the database uses no connections. */
@@ -116,6 +118,10 @@ export function createMetrics(): Metrics {
   // Not `job`, because Prometheus puts the name of the scrape job into this label.
   const jobRuns = gauge('job_runs', 'Runs of background jobs that wait or run.', ['job_name', 'state']);
   const sockets = gauge('sockets', 'Open sockets of this process: of agents, and of viewers.', ['of']);
+  const busConnected = gauge(
+    'bus_connected',
+    '1: messages can reach the other control planes, or there are none.',
+  );
   const leases = gauge('leases_held', 'Leases of background work that this process holds.', ['lease']);
   const connections = gauge('database_connections', 'Connections to Postgres; waiting: callers.', ['state']);
 
@@ -140,6 +146,7 @@ export function createMetrics(): Metrics {
     for (const { job, state, count } of runs) jobRuns.set({ job_name: job, state }, count);
     sockets.set({ of: 'agents' }, from.agentSockets());
     sockets.set({ of: 'viewers' }, from.viewerSockets());
+    busConnected.set(from.busConnected() ? 1 : 0);
     leases.reset();
     for (const lease of from.leases()) leases.set({ lease }, 1);
     webhookEvents.set(backlog?.count ?? 0);
