@@ -2,6 +2,8 @@ import { readdirSync } from 'node:fs';
 import { METHODS } from 'node:http';
 import type { TcpRelay } from '@footlight/test-harness';
 import { afterEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { Bus } from '../platform/bus/bus.ts';
 import {
   addHost,
   addSession,
@@ -10,6 +12,7 @@ import {
   type TestApp,
   UNKNOWN_ID,
 } from '../testing/index.ts';
+import { passed } from '../testing/replicas.ts';
 
 /** Methods that Node accepts and this service does not use. */
 const UNUSUAL = METHODS.filter(
@@ -174,6 +177,24 @@ describeDatabases('the metrics page', ({ dialect, fresh }) => {
   });
 
   // Replicas need Postgres.
+  test.skipIf(dialect === 'sqlite')('says which requests went to another replica', async () => {
+    const { planes } = await open(2);
+    const [near, far] = planes.map(({ platform }) => platform.bus) as [Bus, Bus];
+    const asked = { name: 'test.asked', payload: z.object({}), reply: z.object({}) };
+    near.respond(asked, 'near', async () => ({}));
+    far.respond(asked, 'far', async () => ({}));
+    await passed(far, near);
+    for (const key of ['near', 'far', 'far', 'none']) await near.request(asked, key, {}, 5_000);
+    const series = await read();
+    const count = (responder: string, answer: string) =>
+      series.get(
+        `footlight_bus_request_seconds_count{subject="test.asked",responder="${responder}",answer="${answer}"}`,
+      );
+    expect(count('local', 'reply')).toBe(1);
+    expect(count('remote', 'reply')).toBe(2);
+    expect(count('remote', 'no_responder')).toBe(1);
+  });
+
   test.skipIf(dialect === 'sqlite')('shows that a replica has lost NATS, and has it again', async () => {
     const { replicas } = await open(2);
     const way = replicas?.each[0]?.way as TcpRelay;

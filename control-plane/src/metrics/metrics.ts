@@ -104,7 +104,7 @@ export function createMetrics(): Metrics {
     'bus_request_seconds',
     'Time of a request over the bus until its answer, or until none came.',
     CALL_BUCKETS,
-    ['subject', 'answer'],
+    ['subject', 'responder', 'answer'],
   );
   const queries = histogram(
     'database_statement_seconds',
@@ -168,7 +168,7 @@ export function createMetrics(): Metrics {
         const hasEnded = state === 'stopping' || state === 'stopped' || state === 'failed';
         (hasEnded ? lifeSeconds : launchSeconds).observe({ state }, seconds);
       },
-      called: (subject, answer, seconds) => calls.observe({ subject, answer }, seconds),
+      called: (subject, responder, answer, seconds) => calls.observe({ subject, responder, answer }, seconds),
       queried: (seconds) => queries.observe(seconds),
     },
     setSources(given) {

@@ -15,8 +15,11 @@ export interface Meters {
   launched(outcome: string): void;
   /** A session reached a state. @param seconds since its launch */
   sessionReached(state: SessionStateName, seconds: number): void;
-  /** A request over the bus ended, with or without an answer. */
-  called(subject: string, answer: string, seconds: number): void;
+  /**
+   * A request over the bus ended, with or without an answer.
+   * @param responder local: of this process, so nothing was sent to NATS
+   */
+  called(subject: string, responder: 'local' | 'remote', answer: string, seconds: number): void;
   /** A database statement ended. */
   queried(seconds: number): void;
 }

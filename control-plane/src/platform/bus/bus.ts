@@ -65,6 +65,8 @@ export interface Bus {
     key: string,
     answer: (payload: Payload, key: string) => Promise<Reply>,
   ): Subscription;
+  /** Whether a responder of this process would answer a request with this key. */
+  respondsHere(subject: Subject<unknown>, key: string): boolean;
   /**
    * Calls the listener when messages of other replicas may have been lost. The listener must then read again the state
    * that these messages keep current.

@@ -110,6 +110,7 @@ export function createInProcessBus({ clock, logger }: { clock: Clock; logger: Lo
     respond(subject, key, answer) {
       return new Receiver(responders, subject as Subject<unknown>, key, answer as Receive<Promise<unknown>>);
     },
+    respondsHere: (subject, key) => responders.get(subject)?.has(key) === true,
     // Within one process no message can be lost.
     onGap: () => NOTHING_TO_CLOSE,
     isConnected: () => true,

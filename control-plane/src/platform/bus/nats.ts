@@ -212,6 +212,7 @@ export async function createNatsBus(
         }
       });
     },
+    respondsHere: own.respondsHere,
     onGap(listener) {
       gapListeners.add(listener);
       return { close: () => void gapListeners.delete(listener) };
