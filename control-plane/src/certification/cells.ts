@@ -10,6 +10,7 @@ import { isTerminal, type SessionEndReason } from '@footlight/protocol';
 import type { Body, CertificationCell, FinalizedCertificationCell } from '@footlight/protocol/rest';
 import type { CertificationCellsTable } from '../platform/database/tables/certification.ts';
 import { ApiError, invalid } from '../platform/errors.ts';
+import type { Fence } from '../platform/leader.ts';
 import type { Platform } from '../platform/platform.ts';
 import { listLaunchProfiles, toSessionCodec } from '../profiles/index.ts';
 import type { Sessions } from '../sessions/index.ts';
@@ -55,7 +56,7 @@ export interface Cells {
   /** Stores the verdict. The session is stopped even if this fails. @throws ApiError 404, 409 */
   finalize(hostId: string, sessionId: string): Promise<FinalizedCertificationCell>;
   /** Stops cells that were not finalized in time, and bench sessions without a cell. */
-  sweep(): Promise<void>;
+  sweep(fence: Fence): Promise<void>;
 }
 
 export function createCells(
@@ -172,15 +173,19 @@ export function createCells(
       return { session_id: sessionId, profile_id, stream_profile_id, codec, bitrate_kbps, ...figures };
     },
 
-    async sweep() {
+    async sweep(fence) {
       const nowMs = clock.nowMs();
       for (const { id, session_id } of await listCellsNotWithin(db, around(nowMs, CELL_LIMIT_MS))) {
-        if (!(await deleteCell(db, id))) continue;
+        const isDeleted = await database.transaction(async (tx) => {
+          await fence.check(tx);
+          return deleteCell(tx, id);
+        });
+        if (!isDeleted) continue;
         logger.warn({ session_id }, 'certification.cell_discarded');
-        if (session_id !== null) await stop(session_id, 'cert bench timeout');
+        if (session_id !== null) await sessions.stopAll([session_id], 'cert bench timeout', fence);
       }
       const strays = await listStraySessions(db, around(nowMs, STRAY_AFTER_MS));
-      await sessions.stopAll(strays, 'cert bench timeout');
+      await sessions.stopAll(strays, 'cert bench timeout', fence);
     },
   };
 

@@ -1,8 +1,9 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import { type FakeAgent, gpuCapacity } from '@footlight/test-harness';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { eventually, type SessionsWorld } from '../sessions/testing/world.ts';
-import { describeDatabases, UNKNOWN_ID } from '../testing/index.ts';
+import { describeDatabases, ofOneProcess, takeOverLease, UNKNOWN_ID } from '../testing/index.ts';
+import { CERTIFICATION_SWEEP } from './service.ts';
 import { CELL, refusal, useCertificationWorld } from './testing/world.ts';
 
 describeDatabases('runs and results of an encoder certification', (databases) => {
@@ -84,6 +85,46 @@ describeDatabases('runs and results of an encoder certification', (databases) =>
     const failed = { status: 'failed', error_message: 'bench run timed out' };
     expect((await ask('GET', `${base}/runs/${run_id}`)).body).toMatchObject(failed);
     expect((await ask('POST', `${base}/runs/${run_id}/complete`)).body).toMatchObject(failed);
+  });
+
+  // A second process would take the lease and do the work.
+  describe('a former leader changes nothing', () => {
+    async function loseLease(): Promise<void> {
+      await sweep();
+      await takeOverLease(world.plane.platform.database, CERTIFICATION_SWEEP);
+    }
+
+    ofOneProcess('a run that took too long stays', async () => {
+      const { run_id } = (await ask('POST', `${base}/runs`)).body;
+      await loseLease();
+      await age(run_id, 2 * HOUR_MS);
+      await sweep();
+      expect((await ask('GET', `${base}/runs/${run_id}`)).body.status).toBe('running');
+    });
+
+    ofOneProcess('a cell that was not finalized in time stays', async () => {
+      const { session_id } = (await startCell()).body;
+      await loseLease();
+      const { db } = world.plane.platform.database;
+      const made = { created_at: world.clock.nowMs() - HOUR_MS };
+      await db.updateTable('certification_cells').set(made).execute();
+      await sweep();
+      expect(await db.selectFrom('certification_cells').select('session_id').execute()).toEqual([
+        { session_id },
+      ]);
+      expect(await world.session(session_id)).toMatchObject({ state: 'running' });
+    });
+
+    ofOneProcess('a bench session without a cell stays', async () => {
+      const { session_id } = (await startCell()).body;
+      await loseLease();
+      const { db } = world.plane.platform.database;
+      await db.deleteFrom('certification_cells').execute();
+      const made = { created_at: world.clock.nowMs() - HOUR_MS };
+      await db.updateTable('sessions').set(made).where('id', '=', session_id).execute();
+      await sweep();
+      expect(await world.session(session_id)).toMatchObject({ state: 'running' });
+    });
   });
 
   test('a run that began while the clock was ahead ends when the clock is corrected', async () => {

@@ -23,6 +23,7 @@ import {
   findRunningRun,
   insertRun,
   listRunningRuns,
+  type RunningRun,
   type RunRow,
 } from './store.ts';
 
@@ -70,24 +71,32 @@ export function createRuns(platform: Platform, fleet: Pick<FleetService, 'links'
     // marked as offline.
     look = lostSince ? clock.setTimeout(lookForLost, LOST_SETTLES_MS) : null;
     lostSince = false;
-    failLost().catch((error: unknown) => logger.error({ err: error }, 'certification.sweep_failed'));
+    failOverdue(null).catch((error: unknown) => logger.error({ err: error }, 'certification.sweep_failed'));
   }
 
-  /**
-   * Fails runs whose hosts are lost. After a boot every host is offline until it reconnects, so a host that this
-   * process has not seen yet gets the grace period.
-   */
-  async function failLost(): Promise<void> {
-    for (const run of await listRunningRuns(db)) {
-      if (run.host_status !== 'offline') continue;
-      const isSeen = fleet.links.lastSeenMonotonicMs(run.host_id) !== null;
-      if (isSeen || clock.monotonicMs() - bootAtMs > graceMs) await fail(run.id, 'host lost during bench');
+  /** @returns the reason why a run fails now: it took too long, or its host is lost; null: it continues */
+  function failureOf({ host_id, host_status, started_at }: RunningRun): string | null {
+    // A start time in the future was stored while the clock was ahead; such a run also ends.
+    if (Math.abs(clock.nowMs() - started_at) >= RUN_LIMIT_MS) return 'bench run timed out';
+    if (host_status !== 'offline') return null;
+    // After a boot every host is offline until it reconnects, so a host that this process has not seen yet gets the
+    // grace period.
+    const isSeen = fleet.links.lastSeenMonotonicMs(host_id) !== null;
+    return isSeen || clock.monotonicMs() - bootAtMs > graceMs ? 'host lost during bench' : null;
+  }
+
+  /** @param fence null: every replica does this when it learns that a host is lost */
+  async function failOverdue(fence: Fence | null): Promise<void> {
+    for (const { id } of (await listRunningRuns(db)).filter((run) => failureOf(run) !== null)) {
+      const reason = await database.transaction(async (tx) => {
+        await fence?.check(tx);
+        // Read the run again, because its host may have reconnected meanwhile.
+        const [run] = await listRunningRuns(tx, id);
+        const reason = run === undefined ? null : failureOf(run);
+        return reason !== null && (await endRun(tx, id, reason, clock.nowMs())) ? reason : null;
+      });
+      if (reason !== null) logger.warn({ run_id: id, reason }, 'certification.run_failed');
     }
-  }
-
-  async function fail(id: string, why: string): Promise<void> {
-    if (await endRun(db, id, why, clock.nowMs()))
-      logger.warn({ run_id: id, reason: why }, 'certification.run_failed');
   }
 
   async function load(hostId: string, id: string): Promise<CertificationRun> {
@@ -148,14 +157,10 @@ export function createRuns(platform: Platform, fleet: Pick<FleetService, 'links'
     },
 
     async sweep(fence) {
-      const nowMs = clock.nowMs();
-      // A start time in the future was stored while the clock was ahead; such a run also ends.
-      for (const { id, started_at } of await listRunningRuns(db))
-        if (Math.abs(nowMs - started_at) >= RUN_LIMIT_MS) await fail(id, 'bench run timed out');
-      await failLost();
+      await failOverdue(fence);
       await database.transaction(async (tx) => {
         await fence.check(tx);
-        await deleteRunsBefore(tx, nowMs - RUNS_KEPT_MS);
+        await deleteRunsBefore(tx, clock.nowMs() - RUNS_KEPT_MS);
       });
     },
 

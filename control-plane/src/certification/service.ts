@@ -53,7 +53,7 @@ export function createCertification(platform: Platform, deps: CertificationDeps)
     id: CERTIFICATION_SWEEP,
     everyMs: SWEEP_EVERY_MS,
     async run(fence) {
-      await cells.sweep();
+      await cells.sweep(fence);
       await runs.sweep(fence);
     },
   });

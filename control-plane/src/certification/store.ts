@@ -163,10 +163,16 @@ export const findRunningRun = (db: Executor, hostId: string): Promise<{ id: stri
     .where('status', '=', 'running')
     .executeTakeFirst();
 
-/** Runs with the status running, each with the status of its host. */
-export function listRunningRuns(
-  db: Executor,
-): Promise<{ id: string; host_id: string; started_at: number; host_status: string }[]> {
+/** A run with the status running, and the status of its host. */
+export interface RunningRun {
+  id: string;
+  host_id: string;
+  started_at: number;
+  host_status: string;
+}
+
+/** @param id missing: all running runs are listed */
+export function listRunningRuns(db: Executor, id?: string): Promise<RunningRun[]> {
   return db
     .selectFrom('certification_runs')
     .innerJoin('hosts', 'hosts.id', 'certification_runs.host_id')
@@ -177,6 +183,7 @@ export function listRunningRuns(
       'hosts.status as host_status',
     ])
     .where('certification_runs.status', '=', 'running')
+    .$if(id !== undefined, (runs) => runs.where('certification_runs.id', '=', id as string))
     .execute();
 }
 

@@ -10,6 +10,7 @@ import type { Images } from '../images/index.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/message/contract.ts';
 import { createKeyedCount } from '../platform/keyed-count.ts';
+import { type Fence, LeaseLost } from '../platform/leader.ts';
 import { pageOf, readCursor } from '../platform/page-cursor.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createKeyedQueue } from '../platform/queues/keyed-queue.ts';
@@ -96,8 +97,12 @@ export interface Sessions extends SessionDirectory, Captures {
   updateDisplay(caller: Caller, id: string, change: DisplayChange): Promise<Session>;
   /** Starts a swap. @throws ApiError with the first refusal */
   swap(caller: Caller, id: string, appId: string): Promise<Session>;
-  /** Stops several sessions and stores the reason. Never rejects: failures are logged. */
-  stopAll(ids: readonly string[], reason: SessionEndReason): Promise<void>;
+  /**
+   * Stops several sessions and stores the reason. Failures are logged.
+   * @param fence given by a leader task
+   * @throws LeaseLost when another replica has the lease
+   */
+  stopAll(ids: readonly string[], reason: SessionEndReason, fence?: Fence): Promise<void>;
   /** Creates a signaling token; only the owner may do this. @throws ApiError 403, 404, 409 */
   mintToken(caller: Caller, id: string): Promise<SignalingToken>;
   /** Adds a viewer's report to the record of a session that has not ended. Never rejects. */
@@ -189,8 +194,12 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
   }
 
   /** Sets a session to stopping and sends its host the stop; null when the session was deleted. */
-  async function requestStop(id: string, reason: SessionEndReason): ReturnType<Transitions['stop']> {
-    const outcome = await transitions.stop(id, reason);
+  async function requestStop(
+    id: string,
+    reason: SessionEndReason,
+    fence?: Fence,
+  ): ReturnType<Transitions['stop']> {
+    const outcome = await transitions.stop(id, reason, fence?.check);
     if (outcome?.row.state === 'stopping' && outcome.row.host_id !== null)
       void driver.stopOnce(outcome.row.host_id, id, outcome.row.stop_reason ?? reason);
     return outcome;
@@ -333,11 +342,12 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
       return record((await loadSession(database.db, id)) ?? row);
     },
 
-    async stopAll(ids, reason) {
+    async stopAll(ids, reason, fence) {
       for (const id of ids) {
         try {
-          await requestStop(id, reason);
+          await requestStop(id, reason, fence);
         } catch (error) {
+          if (error instanceof LeaseLost) throw error;
           logger.warn({ session_id: id, reason, err: error }, 'session.stop_failed');
         }
       }

@@ -6,5 +6,6 @@ export {
   loadRegistrationMode,
   loadSetupCompletedAt,
   loadSetupTokenDigest,
+  lockGuestSharing,
   storeSetupTokenDigest,
 } from './store.ts';

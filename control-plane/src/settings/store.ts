@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { Executor, Tx } from '../platform/database/index.ts';
-import { fromJson } from '../platform/database/index.ts';
+import { bool, fromJson } from '../platform/database/index.ts';
 import type { InstanceSettingsTable } from '../platform/database/tables/accounts.ts';
 
 const ROW = 1;
@@ -63,6 +63,11 @@ export async function loadRegistrationMode(
     .where('id', '=', ROW)
     .executeTakeFirstOrThrow();
   return row.registration_mode;
+}
+
+/** Whether people may share their sessions. The setting cannot change until the transaction ends. */
+export async function lockGuestSharing(tx: Tx): Promise<boolean> {
+  return bool((await lockSettings(tx)).guest_sharing_enabled);
 }
 
 /** Normalized origins that administrators stored. */

@@ -13,6 +13,7 @@ export { dumpDatabase } from './database-dump.ts';
 export { describeDatabases, describePostgres, describeSqlite, type TestDatabases } from './databases.ts';
 export { openEventStream } from './event-stream.ts';
 export { addLargeFleet } from './large/large-fleet.ts';
+export { takeOverLease } from './lease-takeover.ts';
 export { PATIENTLY } from './patience.ts';
 export { ofOneProcess, REPLICAS } from './replicas.ts';
 export { addHost, addSession, type SessionColumns } from './sessions.ts';

@@ -7,7 +7,7 @@ import { createInProcessBus } from '../platform/bus/in-process.ts';
 import { loadConfig } from '../platform/config/config.ts';
 import { type Database, type DatabaseTarget, openDatabase } from '../platform/database/index.ts';
 import { createLeader } from '../platform/leader.ts';
-import { describeDatabases, ManualClock } from '../testing/index.ts';
+import { describeDatabases, ManualClock, takeOverLease } from '../testing/index.ts';
 import { makeOperatorPair } from '../testing/operator-pair.ts';
 import { createWebhook } from './index.ts';
 import { DELIVERY } from './service.ts';
@@ -200,12 +200,7 @@ describeDatabases('the delivery of events', (databases) => {
     // While the receiver answers, another replica takes the lease: the first one cannot delete the event.
     receiver.answer = (response) => {
       receiver.answer = null;
-      void database.db
-        .updateTable('leases')
-        .set({ holder: 'another', fence: 99, expires_at: 0 })
-        .where('name', '=', DELIVERY)
-        .execute()
-        .then(() => response.writeHead(204).end());
+      void takeOverLease(database, DELIVERY).then(() => response.writeHead(204).end());
     };
     await one.deliver();
     await other.deliver();

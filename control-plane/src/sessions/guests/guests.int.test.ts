@@ -6,7 +6,7 @@ import type { FakeAgent } from '@footlight/test-harness';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Agents } from '../../fleet/agents.ts';
 import { openPage, type SignalPage } from '../../signaling/testing/page.ts';
-import { describeDatabases, ofOneProcess } from '../../testing/index.ts';
+import { describeDatabases, ofOneProcess, takeOverLease } from '../../testing/index.ts';
 import { sent, waitSent } from '../testing/commands.ts';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
 
@@ -362,15 +362,39 @@ describeDatabases('guests of a session', (databases) => {
       expect(lists().at(-1)?.guests).toEqual([]);
     });
 
-    test('a link that another replica made at this moment ends with the next run of the leader', async () => {
+    const sweep = () => world.plane.platform.leader.runNow('sessions.guests');
+    /** Switches sharing off, and stores a link that another replica made at the same moment. */
+    async function switchOffWithLink(): Promise<void> {
       const { guest } = (await share()).body;
-      const { page } = await watch((await share()).body.secret);
       await change(false);
       const { db } = world.plane.platform.database;
       await db.updateTable('session_guests').set({ ended_at: null }).where('id', '=', guest.id).execute();
-      await world.plane.platform.leader.runNow('sessions.guests');
+    }
+
+    test('a link that another replica made at this moment ends with the next run of the leader', async () => {
+      const { page } = await watch((await share()).body.secret);
+      await switchOffWithLink();
+      await sweep();
       expect((await page.closed).code).toBe(4403);
       expect((await list()).guests).toEqual([]);
+    });
+
+    // A second process would take the lease and end the link.
+    ofOneProcess('a former leader ends no link', async () => {
+      await sweep();
+      await switchOffWithLink();
+      await takeOverLease(world.plane.platform.database, 'sessions.guests');
+      await sweep();
+      expect((await list()).guests).toHaveLength(1);
+    });
+
+    test('a leader that read the setting before sharing was switched on again ends no link', async () => {
+      await switchOffWithLink();
+      const { db } = world.plane.platform.database;
+      // Stored without the message to the replicas, so they still use the value that they read before.
+      await db.updateTable('instance_settings').set({ guest_sharing_enabled: 1 }).execute();
+      await sweep();
+      expect((await list()).guests).toHaveLength(1);
     });
   });
 

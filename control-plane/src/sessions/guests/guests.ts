@@ -7,9 +7,10 @@ import { instant } from '../../platform/database/index.ts';
 import { sha256Hex } from '../../platform/digest.ts';
 import { ApiError, invalid } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/message/contract.ts';
+import type { Fence } from '../../platform/leader.ts';
 import { createWindowLimiter, type WindowLimit } from '../../platform/limits.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { Settings } from '../../settings/index.ts';
+import { lockGuestSharing, type Settings } from '../../settings/index.ts';
 import { type SignalingToken, type SignalingTokens, sessionSubjects } from '../../signaling/index.ts';
 import { judgeJoin, UNKNOWN_SESSION } from '../access/join-rules.ts';
 import { refusalError } from '../launch/refusal.ts';
@@ -134,9 +135,10 @@ export function createGuests(
     id: 'sessions.guests',
     everyMs: RESEND_MS,
     needsBus: true,
-    async run() {
+    async run(fence) {
       // The sessions that it returns are among those with ends to send.
-      await endIfOff();
+      await endIfOff(fence);
+      // What a host has acknowledged is stored without the fence: it stays true, and every replica stores it.
       const waiting = await sessionsWithEndsToSend(database.db, MAX_RESENT);
       await Promise.all(waiting.map(({ id, host_id }) => resendList(host_id, id)));
     },
@@ -146,7 +148,7 @@ export function createGuests(
     changing: async () => undefined,
     async changed() {
       try {
-        const sessionIds = await endIfOff();
+        const sessionIds = await endIfOff(null);
         // Not awaited, because the change is complete, and a silent host would delay its answer by seconds.
         void tellHosts(sessionIds);
       } catch (error) {
@@ -155,10 +157,18 @@ export function createGuests(
     },
   });
 
-  /** Ends the links of all sessions if sharing is switched off. @returns the sessions in which a guest ended */
-  async function endIfOff(): Promise<string[]> {
+  /**
+   * Ends the links of all sessions if sharing is switched off.
+   * @param fence null: the replica that changed the settings does this
+   * @returns the sessions in which a guest ended
+   */
+  async function endIfOff(fence: Fence | null): Promise<string[]> {
     if (await isAllowed()) return [];
-    const ended = await endAllGuests(database.db, clock.nowMs());
+    const ended = await database.transaction(async (tx) => {
+      await fence?.check(tx);
+      // The setting that was read above may be old, and links of a later switch-on must not end.
+      return (await lockGuestSharing(tx)) ? [] : endAllGuests(tx, clock.nowMs());
+    });
     for (const { id } of ended) bus.publish(sessionSubjects.guestEnded, id, {});
     return [...new Set(ended.map(({ session_id }) => session_id))];
   }

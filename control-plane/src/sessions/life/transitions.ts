@@ -61,12 +61,14 @@ export interface Transitions {
   ): Promise<boolean>;
   /**
    * Sets a session to stopping.
+   * @param guard as for `end`
    * @returns the changed row, and whether this call changed it; null: the session does not exist
    * @throws ApiError 503 when other transactions changed the row between each read and write
    */
   stop(
     sessionId: string,
     reason: Open<SessionEndReason>,
+    guard?: (tx: Tx) => Promise<void>,
   ): Promise<{ row: SessionRow; moved: boolean } | null>;
   /**
    * Ends a swap that the agent did not acknowledge.
@@ -202,14 +204,17 @@ export function createTransitions(
 
   /**
    * Reads the row and lets `decide` write. Repeats this while other transactions change the row.
+   * @param guard called first in each transaction
    * @returns null: the session does not exist; contended: the row changed between each read and write
    */
   async function decideUntilWritten<T extends object>(
     sessionId: string,
+    guard: ((tx: Tx) => Promise<void>) | undefined,
     decide: (tx: Tx, row: SessionRow) => Promise<T | 'changed'>,
   ): Promise<T | null | 'contended'> {
     for (let attempt = 0; attempt < MAX_DECISIONS; attempt += 1) {
       const result = await database.transaction(async (tx) => {
+        await guard?.(tx);
         const row = await loadSession(tx, sessionId);
         return row === undefined ? null : decide(tx, row);
       });
@@ -225,8 +230,7 @@ export function createTransitions(
     announce,
 
     async end(sessionId, end, when, guard) {
-      const outcome = await decideUntilWritten(sessionId, async (tx, row) => {
-        await guard?.(tx);
+      const outcome = await decideUntilWritten(sessionId, guard, async (tx, row) => {
         const ending = when.includes(row.state) ? decideControlEnd(row, end) : null;
         if (ending === null) return { change: null };
         const change = await applyEnding(tx, row, ending, 'control_plane');
@@ -238,7 +242,7 @@ export function createTransitions(
     },
 
     async rejectSwap(sessionId, target, mayComplete) {
-      const outcome = await decideUntilWritten(sessionId, async (tx, row) => {
+      const outcome = await decideUntilWritten(sessionId, undefined, async (tx, row) => {
         const isPending = row.state === 'running' && row.swap_state !== null && row.swap_app_id === target;
         if (!isPending) return { change: null };
         const change = await applyStep(tx, row, swapRejected(target, mayComplete), false);
@@ -247,8 +251,8 @@ export function createTransitions(
       if (outcome !== null && outcome !== 'contended' && outcome.change !== null) announce(outcome.change);
     },
 
-    async stop(sessionId, reason) {
-      const outcome = await decideUntilWritten(sessionId, async (tx, row) => {
+    async stop(sessionId, reason, guard) {
+      const outcome = await decideUntilWritten(sessionId, guard, async (tx, row) => {
         const step = decideStop(row, reason);
         if (step.kind === 'ignore') return { row, change: null };
         const change = await (step.kind === 'end'
