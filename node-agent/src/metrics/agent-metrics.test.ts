@@ -41,14 +41,25 @@ test('has encode time, rates, loss and round trip of each session in base units,
   expect([...series.keys()].join()).not.toMatch(/00000000|smooth/);
 });
 
-test('counts the frames of all sessions, and ignores impossible counts', async () => {
+test('counts the encoded frames of all sessions and the drops of each, and ignores impossible counts', async () => {
   metrics.observe({ session_id: ID(1), metrics: { frames_encoded: 300, frames_dropped: 2 } });
   metrics.observe({ session_id: ID(2), metrics: { frames_encoded: 150, interpipe_queue_drops: 4 } });
   metrics.observe({ session_id: ID(2), metrics: { frames_encoded: -5, frames_dropped: 1e300 } });
   const series = await read();
   expect(series.get('footlight_agent_frames_encoded_total')).toBe(450);
-  expect(series.get('footlight_agent_frames_dropped_total')).toBe(2);
-  expect(series.get('footlight_agent_capture_drops_total')).toBe(4);
+  expect(series.get('footlight_agent_frames_dropped_total{seat="0"}')).toBe(2);
+  expect(series.get('footlight_agent_frames_dropped_total{seat="1"}')).toBe(0);
+  expect(series.get('footlight_agent_capture_drops_total{seat="0"}')).toBe(0);
+  expect(series.get('footlight_agent_capture_drops_total{seat="1"}')).toBe(4);
+});
+
+test('a later session does not get the drops of an ended session with the same seat', async () => {
+  metrics.observe({ session_id: ID(1), metrics: { frames_dropped: 2, interpipe_queue_drops: 4 } });
+  clock.advance(15_001);
+  metrics.observe({ session_id: ID(2), metrics: { frames_dropped: 1, interpipe_queue_drops: 3 } });
+  const series = await read();
+  expect(series.get('footlight_agent_frames_dropped_total{seat="0"}')).toBe(1);
+  expect(series.get('footlight_agent_capture_drops_total{seat="0"}')).toBe(3);
 });
 
 test('a thousand sessions one after the other have one seat', async () => {
@@ -62,9 +73,11 @@ test('a thousand sessions one after the other have one seat', async () => {
 });
 
 test('an ended session is no longer listed', async () => {
-  metrics.observe({ session_id: ID(1), metrics: { fps: 60 } });
+  metrics.observe({ session_id: ID(1), metrics: { fps: 60, frames_dropped: 2, interpipe_queue_drops: 4 } });
+  const seated = async () => [...(await read()).keys()].filter((name) => name.includes('seat="0"'));
+  expect(await seated()).toHaveLength(3);
   clock.advance(15_001);
-  expect((await read()).has('footlight_agent_session_encoded_fps{seat="0"}')).toBe(false);
+  expect(await seated()).toEqual([]);
 });
 
 test('a thousand sessions at once have 256 seats', async () => {

@@ -53,8 +53,8 @@ export class AgentMetrics {
   readonly #seats = new Map<number, Seat>();
   readonly #sessionFigures: Record<Figure, Gauge<'seat'>>;
   readonly #encoded: Counter;
-  readonly #dropped: Counter;
-  readonly #queueDrops: Counter;
+  readonly #dropped: Counter<'seat'>;
+  readonly #queueDrops: Counter<'seat'>;
   readonly #sessions: Gauge;
   readonly #connected: Gauge;
   readonly contentType: string;
@@ -65,18 +65,20 @@ export class AgentMetrics {
     collectDefaultMetrics({ register: this.#registry });
     const gauge = (name: string, help: string) =>
       new Gauge({ name: `footlight_agent_${name}`, help, registers });
-    const counter = (name: string, help: string) =>
-      new Counter({ name: `footlight_agent_${name}`, help, registers });
+    const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
+      new Counter({ name: `footlight_agent_${name}`, help, labelNames, registers });
     this.#sessions = gauge('sessions', 'Live sessions.');
     this.#connected = gauge('connected', '1: connected to the control plane.');
-    this.#encoded = counter('frames_encoded_total', 'Pictures that left the encoders.');
+    this.#encoded = counter('frames_encoded_total', 'Pictures that left the encoders.', []);
     this.#dropped = counter(
       'frames_dropped_total',
-      'Pictures that did not leave an encoder within half a second.',
+      'Pictures that did not leave the encoder within half a second.',
+      ['seat'],
     );
     this.#queueDrops = counter(
       'capture_drops_total',
-      'Pictures that were captured while an encoder was behind.',
+      'Pictures that were captured while the encoder was behind.',
+      ['seat'],
     );
     this.#sessionFigures = Object.fromEntries(
       KEYS.map((key) => {
@@ -107,10 +109,11 @@ export class AgentMetrics {
     const heardAtMs = this.#clock.monotonicMs();
     this.#leaveOld(heardAtMs);
     const seat = this.#seatOf(session_id);
-    if (seat !== null) this.#seats.set(seat, { sessionId: session_id, heardAtMs, metrics });
     this.#encoded.inc(count(metrics.frames_encoded));
-    this.#dropped.inc(count(metrics.frames_dropped));
-    this.#queueDrops.inc(count(metrics.interpipe_queue_drops));
+    if (seat === null) return;
+    this.#seats.set(seat, { sessionId: session_id, heardAtMs, metrics });
+    this.#dropped.inc({ seat }, count(metrics.frames_dropped));
+    this.#queueDrops.inc({ seat }, count(metrics.interpipe_queue_drops));
   }
 
   /** Returns the metrics page in the text format of Prometheus. */
@@ -138,8 +141,13 @@ export class AgentMetrics {
   }
 
   #leaveOld(nowMs: number): void {
-    for (const [seat, { heardAtMs }] of this.#seats)
-      if (nowMs - heardAtMs > MAX_AGE_MS) this.#seats.delete(seat);
+    for (const [seat, { heardAtMs }] of this.#seats) {
+      if (nowMs - heardAtMs <= MAX_AGE_MS) continue;
+      this.#seats.delete(seat);
+      // The next session on this seat starts at zero.
+      this.#dropped.remove({ seat });
+      this.#queueDrops.remove({ seat });
+    }
   }
 }
 
