@@ -3,6 +3,7 @@ import { randomUUID, X509Certificate } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { createServer as createTlsServer } from 'node:tls';
 import { type Clock, silentLogger, systemRandom } from '@footlight/platform';
 import { fastClock, ManualClock } from '@footlight/platform/testing';
@@ -97,6 +98,12 @@ async function dialOnly(
         linkLost: () => void heard.downs++,
         ...handler,
       },
+      // Every name has two addresses. The fake control plane listens at one of them; the other refuses connections.
+      resolve: (_name, _options, done) =>
+        done(
+          null,
+          ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 })),
+        ),
     },
   );
   links.push(link);
@@ -124,6 +131,17 @@ describe('enrollment', () => {
     const gone = new URL('http://127.0.0.1:1');
     const { heard } = await dialOnly({ controlUrls: [gone, control.url, gone] });
     await expect.poll(() => heard.ups).toBe(1);
+  });
+
+  test('a replica that is unreachable is skipped for the next address of the name, also by HTTP calls', async () => {
+    control = await FakeControl.listen({ answers: () => ({ status: 404, body: {} }) });
+    const named = new URL(`http://replicas.example:${control.port}`);
+    const { link, heard } = await dialOnly({ controlUrls: [named] });
+    await expect.poll(() => heard.ups).toBe(1);
+    for (let n = 0; n < 10; n += 1)
+      expect(await link.call({ method: 'GET', path: '/unknown' })).toMatchObject({ status: 404 });
+    const file = { path: '/unknown', mediaType: 'text/plain', bytes: 1, body: Readable.from(['1']) };
+    await expect(link.putFile(file)).rejects.toThrow('answered 404');
   });
 
   test('the secret is on disk, readable only by the agent, before capacity is sent', async () => {

@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net';
 import type { Clock, Logger, Random, Timer } from '@footlight/platform';
 import { errorText, pause, TokenBucket } from '@footlight/platform';
 import {
@@ -30,6 +31,7 @@ import { callControl, type HttpAnswer, type HttpCall } from './http-call.ts';
 import type { Identity, IdentityStore } from './identity.ts';
 import { LossyMessages, Outbox, type ReliableMessage } from './outbox.ts';
 import { type PutFile, putFile } from './put-file.ts';
+import { type Resolve, shuffledLookup } from './shuffled-lookup.ts';
 
 /** Callbacks of the link into the agent. */
 export interface LinkHandler {
@@ -69,6 +71,8 @@ export interface LinkDeps {
   logger: Logger;
   identity: IdentityStore;
   handler: LinkHandler;
+  /** Default: the system's. Tests pass one that knows their names. */
+  resolve?: Resolve;
 }
 
 /**
@@ -100,6 +104,7 @@ export class ControlLink {
   readonly #lossy = new LossyMessages();
   readonly #acks: AckStore;
   readonly #addresses: ControlAddresses;
+  readonly #lookup: LookupFunction;
   readonly #pairs = new ClockPairs();
   #identity: Identity | null = null;
   #connection: Connection | null = null;
@@ -120,6 +125,7 @@ export class ControlLink {
     this.#deps = deps;
     this.#acks = new AckStore(deps.clock);
     this.#addresses = new ControlAddresses(options.controlUrls, deps.random);
+    this.#lookup = shuffledLookup(deps.random, deps.resolve);
     this.#pace = this.#newPace();
   }
 
@@ -232,7 +238,12 @@ export class ControlLink {
   #callOptions() {
     const secret = this.#identity?.node_secret;
     if (secret === undefined) throw new Error('this host is not enrolled');
-    return { ...this.#options, controlUrl: this.controlUrl, credential: { kind: 'secret', secret } as const };
+    return {
+      ...this.#options,
+      controlUrl: this.controlUrl,
+      credential: { kind: 'secret', secret } as const,
+      lookup: this.#lookup,
+    };
   }
 
   /** Waits until every report is confirmed, limitMs have passed, or the connection is lost. */
@@ -296,6 +307,7 @@ export class ControlLink {
         controlUrl: this.#addresses.next(),
         credential,
         handshakeTimeoutMs: HANDSHAKE_STEP_MS,
+        lookup: this.#lookup,
       },
       this.#deps,
       {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Agent as HttpsAgent } from 'node:https';
-import { connect as netConnect } from 'node:net';
+import { type LookupFunction, connect as netConnect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type ConnectionOptions, rootCertificates, type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { AGENT_HEADERS, MAX_AGENT_FRAME_BYTES } from '@footlight/protocol/agent';
@@ -21,6 +21,8 @@ export interface DialOptions {
   bootId: string;
   credential: Credential;
   handshakeTimeoutMs: number;
+  /** Resolves the name in controlUrl. */
+  lookup: LookupFunction;
 }
 
 /**
@@ -37,6 +39,7 @@ export function dial(options: DialOptions): WebSocket {
     maxPayload: MAX_AGENT_FRAME_BYTES,
     perMessageDeflate: false,
     followRedirects: false,
+    lookup: options.lookup,
     ...(url.protocol === 'wss:' ? { agent: tlsAgent(options) } : {}),
   });
 }

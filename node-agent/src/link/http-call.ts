@@ -60,6 +60,7 @@ export function callControl(
         ...credentialHeaders(options),
         ...(text !== null && { 'content-type': 'application/json', 'content-length': text.length }),
       },
+      lookup: options.lookup,
       ...(isSecure ? { agent: tlsAgent(options) } : { agent: false }),
     });
     const timer = clock.setTimeout(

@@ -43,6 +43,7 @@ export async function putFile(
       'content-type': mediaType,
       'content-length': bytes,
     },
+    lookup: options.lookup,
     ...(isSecure ? { agent: tlsAgent(options) } : { agent: false }),
   });
   request.setTimeout(SILENCE_MS, () => request.destroy(new Error('the control plane did not read on')));
