@@ -23,7 +23,7 @@ import {
   findRunningRun,
   insertRun,
   listRunningRuns,
-  type RunningRun,
+  type RunningBenchRun,
   type RunRow,
 } from './store.ts';
 
@@ -75,7 +75,7 @@ export function createRuns(platform: Platform, fleet: Pick<FleetService, 'links'
   }
 
   /** @returns the reason why a run fails now: it took too long, or its host is lost; null: it continues */
-  function failureOf({ host_id, host_status, started_at }: RunningRun): string | null {
+  function failureOf({ host_id, host_status, started_at }: RunningBenchRun): string | null {
     // A start time in the future was stored while the clock was ahead; such a run also ends.
     if (Math.abs(clock.nowMs() - started_at) >= RUN_LIMIT_MS) return 'bench run timed out';
     if (host_status !== 'offline') return null;

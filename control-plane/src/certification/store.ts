@@ -164,7 +164,7 @@ export const findRunningRun = (db: Executor, hostId: string): Promise<{ id: stri
     .executeTakeFirst();
 
 /** A run with the status running, and the status of its host. */
-export interface RunningRun {
+export interface RunningBenchRun {
   id: string;
   host_id: string;
   started_at: number;
@@ -172,7 +172,7 @@ export interface RunningRun {
 }
 
 /** @param id missing: all running runs are listed */
-export function listRunningRuns(db: Executor, id?: string): Promise<RunningRun[]> {
+export function listRunningRuns(db: Executor, id?: string): Promise<RunningBenchRun[]> {
   return db
     .selectFrom('certification_runs')
     .innerJoin('hosts', 'hosts.id', 'certification_runs.host_id')
