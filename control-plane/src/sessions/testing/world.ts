@@ -24,6 +24,8 @@ interface LaunchAnswer extends Answer {
 /** The whole service on a real port, with fake agents and a manual clock. */
 export interface SessionsWorld extends TestApp {
   readonly url: string;
+  /** Address of the metrics page; null without SERVICE_METRICS_ADDR. */
+  readonly metrics: string | null;
   /** Connects an agent and waits until its host accepts placements. */
   host(nodeName: string, options?: Partial<FakeAgentOptions>): Promise<FakeAgent>;
   /** Reconnects an agent as the same host. */
@@ -78,7 +80,7 @@ export async function openSessionsWorld(
     ...(after !== undefined && { seedPeople: false, nowMs: after.clock.nowMs() }),
   });
   if (after !== undefined) Object.assign(app.people, after.people);
-  const { http } = await app.plane.listen();
+  const { http, metrics } = await app.plane.listen();
   const agents: FakeAgent[] = [];
   const { db } = app.plane.platform.database;
 
@@ -93,6 +95,7 @@ export async function openSessionsWorld(
   const world: SessionsWorld = {
     ...app,
     url: http,
+    metrics,
     async host(nodeName, options = {}) {
       const agent = new FakeAgent({
         url: http,
