@@ -29,7 +29,7 @@ import { createFleet, type FleetDeps, type FleetService, registerFleetRoutes } f
 import { createImages, type Images, registerImagesRoutes } from './images/index.ts';
 import { RELEASE } from './install-location.ts';
 import { createJobs, type JobsService, registerJobsRoutes } from './jobs/index.ts';
-import { createMetrics, createMetricsListener, measuredBus } from './metrics/index.ts';
+import { createMetrics, createMetricsListener, measuredBus, measuredLaunches } from './metrics/index.ts';
 import { AcmeOrders } from './platform/acme.ts';
 import type { Bus } from './platform/bus/bus.ts';
 import { createInProcessBus } from './platform/bus/in-process.ts';
@@ -184,8 +184,10 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       registerSealing({ clock, database, leader, logger }, config.secrets.keys);
     // Use the machine's clock. A test's clock stands still, so close() would wait forever for a collector that does not
     // answer.
-    const traces = config.traces && (await createOtlpTraces(config.traces, { clock: systemClock, logger }));
-    if (traces) opened.push(() => traces.close());
+    const collector =
+      config.traces && (await createOtlpTraces(config.traces, { clock: systemClock, logger }));
+    if (collector) opened.push(() => collector.close());
+    const traces = metrics === null ? collector : measuredLaunches(collector, meters);
     const base = {
       ...{ config, database, writeBatch, periodicWriter, clock, random, logger },
       ...{ bus, leader, activity, meters, traces },

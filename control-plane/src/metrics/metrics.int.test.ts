@@ -4,6 +4,7 @@ import type { TcpRelay } from '@footlight/test-harness';
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Bus } from '../platform/bus/bus.ts';
+import { openSessionsWorld } from '../sessions/testing/world.ts';
 import {
   addHost,
   addSession,
@@ -109,6 +110,47 @@ describeDatabases('the metrics page', ({ dialect, fresh }) => {
     expect(series.get('footlight_session_life_seconds_sum{state="stopped"}')).toBe(90);
     expect(series.get('footlight_session_life_seconds_bucket{le="60",state="stopped"}')).toBe(0);
     expect(series.get('footlight_session_life_seconds_bucket{le="300",state="stopped"}')).toBe(1);
+  });
+
+  test('measures the steps of a launch that a viewer saw, and of no other', async () => {
+    const world = await openSessionsWorld(
+      await fresh(),
+      undefined,
+      { SERVICE_METRICS_ADDR: '127.0.0.1:0' },
+      { replicas: 1 },
+    );
+    app = world;
+    page = world.metrics ?? '';
+    const { alice } = world.people;
+    await world.host('gpu-01');
+    const appId = await world.app();
+    const unseen = await world.running(alice, appId);
+    await world.call(alice, 'DELETE', `/v1/sessions/${unseen.id}`);
+    await world.until(unseen.id, 'stopped');
+    const { id } = await world.running(alice, appId);
+    await expect.poll(async () => (await world.session(id)).state_detail).toBe('app presented');
+    await world.pass(700);
+    const seen = {
+      ts_unix_ms: world.clock.nowMs(),
+      type: 'client.first_frame',
+      payload: { since_launch_ms: 600, flat: false },
+    };
+    const path = `/v1/sessions/${id}/trace/events`;
+    await world.call(alice, 'POST', path, { body: { client: 'browser', events: [seen] } });
+    const series = await read();
+    const steps = [...series].filter(([name]) => name.startsWith('footlight_launch_step_seconds_count'));
+    expect(steps.map(([name, count]) => [/step="(.+)"/.exec(name)?.[1], count])).toEqual([
+      ['admission', 1],
+      ['session_assign', 1],
+      ['session_start', 1],
+      ['starting display', 1],
+      ['starting app', 1],
+      ['starting encoder', 1],
+      ['app booting', 1],
+      ['picture at the viewer', 1],
+    ]);
+    const seconds = [...series].filter(([name]) => name.startsWith('footlight_launch_step_seconds_sum'));
+    expect(seconds.reduce((sum, [, value]) => sum + value, 0)).toBeCloseTo(0.6);
   });
 
   test('counts the encode slots of the reported GPUs of online hosts', async () => {

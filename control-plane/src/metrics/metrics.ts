@@ -7,6 +7,8 @@ import type { Meters } from '../platform/meters.ts';
 const REQUEST_BUCKETS = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
 /** Seconds. A launch should take less than one second; with an image pull it takes minutes. */
 const LAUNCH_BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120, 600];
+/** Seconds per step of a launch. Most take less than 0.1 s; an image pull takes minutes. */
+const STEP_BUCKETS = [0.01, 0.05, 0.25, 1, 5, 30, 300];
 /** Seconds. The states after `running` show how long a session lasted. */
 const LIFE_BUCKETS = [60, 300, 900, 3_600, 14_400, 86_400];
 /** Default metrics of the client library that are not exported. */
@@ -94,6 +96,12 @@ export function createMetrics(): Metrics {
     LAUNCH_BUCKETS,
     ['state'],
   );
+  const stepSeconds = histogram(
+    'launch_step_seconds',
+    'Time of each step of the launches whose app a viewer saw.',
+    STEP_BUCKETS,
+    ['step'],
+  );
   const lifeSeconds = histogram(
     'session_life_seconds',
     'Time from a launch to the states stopping, stopped and failed.',
@@ -168,6 +176,7 @@ export function createMetrics(): Metrics {
         const hasEnded = state === 'stopping' || state === 'stopped' || state === 'failed';
         (hasEnded ? lifeSeconds : launchSeconds).observe({ state }, seconds);
       },
+      launchStepEnded: (step, seconds) => stepSeconds.observe({ step }, seconds),
       called: (subject, responder, answer, seconds) => calls.observe({ subject, responder, answer }, seconds),
       queried: (seconds) => queries.observe(seconds),
     },

@@ -66,6 +66,10 @@ describeDatabases('a Prometheus that reads a live control plane', ({ fresh, dial
     await world.call(alice, 'POST', '/v1/sessions', { body: { app_id: UNKNOWN_ID } });
     await world.call(admin, 'GET', `/v1/admin/hosts/${deadHostId}/load`);
     const { id } = await world.running(alice, appId);
+    const seen = { ts_unix_ms: world.clock.nowMs(), type: 'client.first_frame', payload: { flat: false } };
+    await world.call(alice, 'POST', `/v1/sessions/${id}/trace/events`, {
+      body: { client: 'browser', events: [seen] },
+    });
     await world.call(alice, 'DELETE', `/v1/sessions/${id}`);
     await world.until(id, 'stopped');
   }

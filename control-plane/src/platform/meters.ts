@@ -13,6 +13,8 @@ export interface Meters {
   answered(method: string, route: string | null, status: number, seconds: number): void;
   /** A launch was answered. @param outcome `launched`, or the code of the refusal */
   launched(outcome: string): void;
+  /** A step of a launch ended. @param step the name of its span in a trace */
+  launchStepEnded(step: string, seconds: number): void;
   /** A session reached a state. @param seconds since its launch */
   sessionReached(state: SessionStateName, seconds: number): void;
   /**
@@ -30,6 +32,7 @@ const nothing = (): void => {};
 export const NO_METERS: Meters = {
   answered: nothing,
   launched: nothing,
+  launchStepEnded: nothing,
   sessionReached: nothing,
   called: nothing,
   queried: nothing,

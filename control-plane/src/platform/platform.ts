@@ -114,7 +114,7 @@ export interface Platform {
   readonly leader: Leader;
   readonly activity: Activity;
   readonly meters: Meters;
-  /** null: no collector is configured. */
+  /** null: neither a collector nor metrics are configured. */
   readonly traces: LaunchTraces | null;
   /** null: no webhook is configured. */
   readonly webhook: Webhook | null;

@@ -31,7 +31,7 @@ interface LaunchChange {
 
 /**
  * Watches each launch from its request until a viewer sees the app or the session ends, and then sends a trace. Without
- * a collector it stores nothing.
+ * a collector and metrics it stores nothing.
  */
 export interface LaunchWatch {
   /** @param requestedAtMs epoch ms */

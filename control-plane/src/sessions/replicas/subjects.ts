@@ -61,7 +61,7 @@ const watched = z.object({
 export const replicaSubjects = {
   observed: { name: 'session.observed', payload: observedElsewhere },
   watched: { name: 'session.watched', payload: watched },
-  /** A viewer saw the first picture. Sent only while launches are traced. */
+  /** A viewer saw the first picture. Sent only while launches are traced or measured. */
   seen: { name: 'session.seen', payload: z.object({ sinceLaunchMs: z.number().nullable() }) },
 } as const;
 
