@@ -107,4 +107,16 @@ describeDatabases('the agent link of a host that another replica may register', 
     expect(last_heartbeat_at).not.toBeNull();
     await stopping.close();
   });
+
+  test('that is about to close takes no launches, but still the commands of earlier ones', async () => {
+    const stopping = await openFleetWorld(await databases.fresh());
+    const other = world.agent('hosta', { url: stopping.url });
+    await other.connect();
+    const { agents, links } = stopping.fleet;
+    expect(await agents.link(other.hostId!)).not.toBeNull();
+    expect(links.leave()).toBe(true);
+    expect(await agents.link(other.hostId!)).toBeNull();
+    expect(await agents.command(other.hostId!, { type: 'restart' })).toEqual({ kind: 'ok' });
+    await stopping.close();
+  });
 });

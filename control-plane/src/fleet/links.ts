@@ -84,6 +84,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
   readonly #registrationSteps: ((tx: Tx, hosts: readonly RegisteringHost[]) => Promise<void>)[] = [];
   #connected = 0;
   #firstConnectedMs: number | null = null;
+  #leaving = false;
   #closing = false;
   /** Set while `close` waits for the last socket. */
   #onLastClosed: (() => void) | null = null;
@@ -166,6 +167,16 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
    */
   async start(): Promise<void> {
     if (this.#platform.config.bus === null) await markAllOffline(this.#platform.database);
+  }
+
+  /**
+   * From this call on the hosts count as not connected, so that no replica launches a session on them. Commands are
+   * still sent.
+   * @returns whether there are hosts
+   */
+  leave(): boolean {
+    this.#leaving = true;
+    return this.#connected > 0;
   }
 
   /** Closes every link so that the agents reconnect. The status of hosts and sessions does not change. */
@@ -429,7 +440,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
 
   readonly #answerLink = async (_request: object, hostId: string): Promise<HostLink | null> => {
     const link = this.#liveLink(hostId);
-    if (link === null) return null;
+    if (link === null || this.#leaving) return null;
     const nowMs = this.#platform.clock.monotonicMs();
     return {
       features: link.features,

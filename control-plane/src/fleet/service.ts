@@ -1,4 +1,4 @@
-import type { Clock } from '@footlight/platform';
+import { type Clock, delay, SECOND_MS } from '@footlight/platform';
 import { AGENT_INSTALL_FILES } from '../install-location.ts';
 import { databaseAnswers } from '../platform/database/index.ts';
 import type { AuthenticateNode } from '../platform/http/message/contract.ts';
@@ -21,8 +21,14 @@ import { AgentAuthentication } from './upgrade/agent-upgrade.ts';
 import { authenticateNode, nodeSecretCheck } from './upgrade/credentials.ts';
 import { type CredentialLimitOptions, CredentialLimits } from './upgrade/limits.ts';
 
+/**
+ * Time between the last launch that another replica places on a host of this one, and the last command of this launch.
+ * Both commands usually take milliseconds.
+ */
+const LAST_COMMANDS_MS = SECOND_MS / 2;
+
 export interface FleetDeps {
-  /** The machine's real clock, because downloads use real sockets. */
+  /** The machine's real clock, for downloads over real sockets and for the stop. */
   socketClock: Clock;
   /** Tests that present many wrong credentials raise these limits. */
   credentialLimits?: CredentialLimitOptions;
@@ -61,8 +67,8 @@ export interface FleetService {
   /** Call this after the migrations and before the first socket. */
   start(): Promise<void>;
   /**
-   * Closes the links so that the agents reconnect, and writes pending values. Call this before the server and the
-   * database are closed.
+   * Closes the links so that the agents reconnect, and writes pending values. With other replicas it first lets their
+   * launches on these hosts send their commands. Call this before the server and the database are closed.
    */
   close(): Promise<void>;
 }
@@ -105,10 +111,11 @@ export function createFleet(platform: Platform, deps: FleetDeps): FleetService {
       presence?.start();
     },
     startConsoles: (sessions) => new ConsoleStarter(platform, agents, links, sessions),
-    close() {
+    async close() {
       handover?.close();
       presence?.close();
-      return links.close();
+      if (platform.config.bus !== null && links.leave()) await delay(deps.socketClock, LAST_COMMANDS_MS);
+      await links.close();
     },
   };
 }
