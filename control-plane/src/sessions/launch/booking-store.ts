@@ -8,10 +8,12 @@ import { releaseSlots } from '../placement/slots-store.ts';
 
 /**
  * Undoes a booking that was not announced yet.
+ * @returns false: the host has just registered at another replica, which ended the session, because the host did not
+ *   list it
  * @throws ApiError 503 when the session was stopped in the meantime, for example because its account was disabled; the
  *   booking then stays
  */
-export async function withdrawSession(tx: Tx, row: SessionsTable): Promise<void> {
+export async function withdrawSession(tx: Tx, row: SessionsTable): Promise<boolean> {
   const { id, gpu_id, host_id, home_app_id, user_id } = row;
   // Lock order: GPU, home, session (docs/database.md, "Lock order").
   if (gpu_id !== null) await lockRows(tx, { gpus: [gpu_id] });
@@ -22,9 +24,20 @@ export async function withdrawSession(tx: Tx, row: SessionsTable): Promise<void>
     .where('id', '=', id)
     .where('state', '=', 'assigned')
     .executeTakeFirst();
-  if (numDeletedRows === 0n) throw unavailable('The session changed while it was launched. Try again.');
+  if (numDeletedRows === 0n) {
+    const ended = await tx
+      .selectFrom('sessions')
+      .select('id')
+      .where('id', '=', id)
+      .where('state', '=', 'failed')
+      .where('end_reason', '=', 'host_lost')
+      .executeTakeFirst();
+    if (ended !== undefined) return false;
+    throw unavailable('The session changed while it was launched. Try again.');
+  }
   if (gpu_id !== null) await releaseSlots(tx, gpu_id, row.encode_slots);
   await tx.deleteFrom('session_placements').where('session_id', '=', id).execute();
+  return true;
 }
 
 /** Inserts sessions with the explanations of their placement. */

@@ -201,7 +201,7 @@ export function createLauncher(
       if (await deps.presence.isReachable(hostId)) return booked;
       outOfReach.add(hostId);
       await database.transaction(async (tx) => {
-        await withdrawSession(tx, booked.row);
+        if (!(await withdrawSession(tx, booked.row))) return;
         await webhook?.add(tx, [
           endedEvent(booked.row, { state: 'withdrawn', end_reason: null, failure_code: null }),
         ]);
