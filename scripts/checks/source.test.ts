@@ -89,11 +89,11 @@ const REAL_TIME: Record<string, readonly string[]> = {
   ],
   'they are peers with a pace, or lines with a delay': [
     'control-plane/src/integration/reports-killed.all.test.ts',
-    'control-plane/src/integration/rolling-upgrade.all.test.ts',
     'control-plane/src/platform/http/connection/slow-clients.all.test.ts',
     'control-plane/src/sessions/reconcile/fleet-return.all.test.ts',
     'control-plane/src/testing/built-replicas.ts',
     'control-plane/src/testing/large/plain-telemetry-main.ts',
+    'control-plane/src/testing/steady-requests.ts',
     'control-plane/src/testing/watching-viewers.ts',
     'node-agent/src/media/session/rate-control.all.test.ts',
     'node-agent/src/media/testing/udp-relay.ts',

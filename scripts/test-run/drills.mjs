@@ -81,8 +81,8 @@ export const drills = [
     name: 'rolling-upgrade',
     words: ['control-plane/src/integration/rolling-upgrade.all.test.ts'],
     whole:
-      'three control planes of the release before the newest migration, behind HAProxy, replaced by this release one after another, with 20 hosts, 100 sessions and 50 requests a second',
-    short: 'the same release again, with 4 hosts, 8 sessions and 20 requests a second',
+      'three control planes of the release before the newest migration, behind HAProxy, replaced by this release one after another, with 20 hosts, 100 sessions, 50 reads and writes a second, sign-ins and launches',
+    short: 'the same release again, with 16 hosts, 16 sessions and 20 reads and writes a second',
   },
   {
     name: 'job-histories',

@@ -8,7 +8,13 @@ import type { Session } from '@footlight/protocol/rest';
 import * as harness from '@footlight/test-harness';
 import pg from 'pg';
 import { expect, vi } from 'vitest';
-import { type Balancer, type BalancerPorts, freeBalancerPorts, startBalancer } from './load-balancers.ts';
+import {
+  type Balancer,
+  type BalancerName,
+  type BalancerPorts,
+  freeBalancerPorts,
+  startBalancer,
+} from './load-balancers.ts';
 import { askOwnProcess, type OwnProcess, startOwnProcess } from './own-process.ts';
 import { WatchingViewers } from './watching-viewers.ts';
 
@@ -23,7 +29,8 @@ const FROZEN_MS = 1_000;
 const WRITE_EVERY_MS = 500;
 const BUS_TOKEN = 'a-token';
 const ENROLLMENT = 'a-fixed-enrollment-token';
-const ADA = {
+/** The person who claims the instance. */
+export const ADA = {
   email: 'ada@example.org',
   username: 'ada',
   password: 'a-long-enough-pass-phrase',
@@ -42,8 +49,8 @@ interface BuiltReplica {
 export interface FleetSize {
   hosts: number;
   sessionsPerHost: number;
-  /** Whether HAProxy, configured as in deploy/, replaces the relay in front of the replicas. */
-  behindHaproxy?: boolean;
+  /** Load balancer, configured as in deploy/, that replaces the relay in front of the replicas. */
+  behind?: BalancerName;
   /** Checkout of the release that the replicas run until they are started again. Default: this checkout. */
   firstRelease?: string;
 }
@@ -69,15 +76,17 @@ export class BuiltReplicas {
   #appCount = 0;
   #ends: (() => unknown)[] = [];
   bearer = '';
-  #appId = '';
+  appId = '';
+  /** Requests of this class to any replica that failed, with the answer or the error. */
+  readonly failed: string[] = [];
   /** Set by `#start`. */
   database!: Awaited<ReturnType<typeof harness.startPostgresPair>>;
   nats: harness.NatsServer[] = [];
   /** The connection between the two NATS servers. */
   route!: harness.TcpRelay;
-  /** Relay to any replica; hosts use its address. Unused behind HAProxy. */
+  /** Relay to any replica; hosts use its address. Unused behind a load balancer. */
   balancer!: harness.TcpRelay;
-  haproxy: Balancer | null = null;
+  #front: Balancer | null = null;
   #ports: BalancerPorts | null = null;
   /** Reads the database even if the replicas fail. */
   beside!: pg.Pool;
@@ -110,7 +119,7 @@ export class BuiltReplicas {
     });
     const url = new URL((await this.database.primary.createDatabase()).url);
     await this.#startNats();
-    if (this.#size.behindHaproxy) this.#ports = await freeBalancerPorts();
+    if (this.#size.behind) this.#ports = await freeBalancerPorts();
     for (let n = 0; n < REPLICAS; n += 1) {
       const replica = {
         port: await harness.freePort(),
@@ -123,11 +132,11 @@ export class BuiltReplicas {
       });
     }
     this.balancer = await this.#relay(...this.addresses());
-    if (this.#ports !== null) {
+    if (this.#size.behind && this.#ports !== null) {
       const controls = this.addresses().map(({ host }) => host);
-      const haproxy = startBalancer('HAProxy', this.#folder, this.#ports, controls);
-      this.haproxy = haproxy;
-      this.#ends.push(() => haproxy.end());
+      const front = startBalancer(this.#size.behind, this.#folder, this.#ports, controls);
+      this.#front = front;
+      this.#ends.push(() => front.end());
     }
     this.#besideWay = await this.#relay(new URL(`postgres://${url.host}`));
     this.beside = new pg.Pool({ connectionString: through(url, this.#besideWay), max: 1 });
@@ -144,7 +153,10 @@ export class BuiltReplicas {
     });
   }
 
-  /** Creates an app through any replica. The write may fail during a fault, but it must be stored if it is answered. */
+  /**
+   * Creates an app through any replica. The write may fail during a fault (`failed`), but it must be stored if it is
+   * answered.
+   */
   #write(): void {
     const name = `App ${this.#appCount++}`;
     const write = this.#askAny('POST', '/v1/apps', { name, runtime_spec: { args: ['demo'] } })
@@ -194,14 +206,14 @@ export class BuiltReplicas {
         }),
       },
     });
-    this.#url = url;
+    this.#databaseUrl = url;
     this.#ends.push(async () => {
       process.signal('SIGCONT');
       await process.end('SIGKILL');
     });
     return process;
   }
-  #url!: URL;
+  #databaseUrl!: URL;
 
   async #claim(): Promise<void> {
     const minted = this.each.findIndex(({ process }) => process.log.includes('setup-token'));
@@ -214,7 +226,7 @@ export class BuiltReplicas {
     this.bearer = ((await claimed.json()) as { access_token: string }).access_token;
     await this.beside.query('update users set max_concurrent_sessions = 1000');
     const app = { name: 'Demo', runtime_spec: { args: ['demo'] } };
-    this.#appId = (await this.ask(0, 'POST', '/v1/apps', app)).app.id;
+    this.appId = (await this.ask(0, 'POST', '/v1/apps', app)).app.id;
   }
 
   async #addHosts(): Promise<void> {
@@ -226,7 +238,7 @@ export class BuiltReplicas {
     });
     for (let n = 0; n < hosts; n += 1) {
       const agent = new harness.FakeAgent({
-        url: this.#anyReplica,
+        url: this.url,
         nodeName: `host-${n}`,
         credential: { token: ENROLLMENT },
         capacity: harness.softwareCapacity({}, { encode_slots_total: sessionsPerHost + 1 }),
@@ -261,19 +273,27 @@ export class BuiltReplicas {
   /** Starts a replica that has ended, with the same address as before and the release of this checkout. */
   async startAgain(n: number): Promise<void> {
     const replica = this.at(n);
-    replica.process = await this.#launchProcess(n % REPLICAS, replica, this.#url);
+    replica.process = await this.#launchProcess(n % REPLICAS, replica, this.#databaseUrl);
+  }
+
+  /** Last lines of the load balancer. */
+  get balancerLog(): string {
+    return this.#front?.log ?? '';
   }
 
   /** Address that leads to any replica. */
-  get #anyReplica(): string {
-    return this.haproxy?.url ?? `http://127.0.0.1:${this.balancer.port}`;
+  get url(): string {
+    return this.#front?.url ?? `http://127.0.0.1:${this.balancer.port}`;
   }
 
   /** Sends a request to any replica on a new connection. @throws Error with the answer of a refusal */
   async #askAny(method: string, path: string, body?: object) {
-    const api = new harness.ApiClient(this.#anyReplica);
+    const api = new harness.ApiClient(this.url);
     try {
       return await api.ask(method, path, { token: this.bearer, body });
+    } catch (error) {
+      this.failed.push(`${method} ${path}: ${error}`);
+      throw error;
     } finally {
       await api.close();
     }
@@ -289,7 +309,7 @@ export class BuiltReplicas {
   }
 
   async launch(n: number): Promise<string> {
-    return (await this.ask(n, 'POST', '/v1/sessions', { app_id: this.#appId })).session.id;
+    return (await this.ask(n, 'POST', '/v1/sessions', { app_id: this.appId })).session.id;
   }
 
   async stateAt(n: number, id: string): Promise<string> {
