@@ -105,8 +105,8 @@ export interface ControlPlane {
   /** Injects a request without the network. */
   readonly inject: Server['fastify']['inject'];
   /**
-   * Lets /health/ready fail, and waits for load balancers to see it (SERVICE_DRAIN_SECS). All work continues meanwhile.
-   * The caller then calls close().
+   * Lets /health/ready fail and answers end their connections, and waits for load balancers to see it
+   * (SERVICE_DRAIN_SECS). All work continues meanwhile. The caller then calls close().
    */
   drain(): Promise<void>;
   /**
@@ -360,6 +360,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       },
       async drain() {
         health.drain();
+        server.drain();
         if (config.drainMs > 0) await delay(clock, config.drainMs);
       },
       inject: server.fastify.inject.bind(server.fastify) as ControlPlane['inject'],

@@ -34,6 +34,14 @@ test('a control plane that is told to stop keeps serving for SERVICE_DRAIN_SECS,
   await expect.poll(() => service?.ended).toBe(true);
 });
 
+test('its answers meanwhile close their connections, so that no proxy keeps one', async () => {
+  service = await startOwnProcess(folder, { env: { SERVICE_DRAIN_SECS: '300' } });
+  const connection = async () => (await fetch(`${service?.url}/v1/setup/status`)).headers.get('connection');
+  expect(await connection()).toBe('keep-alive');
+  service.signal('SIGTERM');
+  await expect.poll(connection).toBe('close');
+});
+
 test('and ends in good order when that time is over', async () => {
   service = await startOwnProcess(folder, { env: { SERVICE_DRAIN_SECS: '1' } });
   expect(await service.end('SIGTERM')).toBe(0);

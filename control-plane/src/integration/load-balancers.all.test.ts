@@ -7,8 +7,10 @@ import sharp from 'sharp';
 import { Agent, fetch } from 'undici';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openPage } from '../signaling/testing/page.ts';
+import { BuiltReplicas } from '../testing/built-replicas.ts';
 import { type Balancer, balancerNames, freeBalancerPorts, startBalancer } from '../testing/load-balancers.ts';
 import { type OwnProcess, startOwnProcess } from '../testing/own-process.ts';
+import { SteadyRequests } from '../testing/steady-requests.ts';
 
 const ENROLLMENT = 'enroll-me-please-0123456789abcdef';
 const ADA = { email: 'ada@example.test', username: 'ada', password: 'correct horse battery staple' };
@@ -165,5 +167,29 @@ describe.each(balancerNames)('behind %s, as deploy/ configures it', (name) => {
 
     service.signal('SIGTERM');
     await reading;
+  });
+});
+
+describe('behind nginx, which does not check the control planes', () => {
+  let fleet: BuiltReplicas;
+  beforeAll(async () => {
+    fleet = await BuiltReplicas.start({ hosts: 8, sessionsPerHost: 1, behind: 'nginx' });
+  }, 120_000);
+  afterAll(() => fleet?.end(), 60_000);
+
+  test('one of several is replaced: no request fails, and every session goes on', async () => {
+    const requests = new SteadyRequests(fleet, { perSecond: 50 });
+    const launchesEnd = requests.launch(1);
+    try {
+      expect(await fleet.at(0).process.end('SIGTERM')).toBe(0);
+      await fleet.expectWorkOf(1, 2);
+      await fleet.startAgain(0);
+      await launchesEnd();
+      await fleet.expectRecovered();
+    } finally {
+      await requests.end();
+    }
+    expect([...requests.failed, ...fleet.failed]).toEqual([]);
+    expect(Object.keys(requests.answered).toSorted()).toEqual(['DELETE', 'GET', 'PATCH', 'POST']);
   });
 });

@@ -106,6 +106,11 @@ export interface Server {
   otherwise(answer: (request: FastifyRequest, reply: FastifyReply) => unknown): void;
   /** Declared operations without a handler; empty after composition. */
   unhandled(): OperationId[];
+  /**
+   * From this call on each answer closes its connection. Otherwise a proxy without health checks, such as nginx, could
+   * send a request on a kept connection that `close` is about to close, and nginx repeats only reads.
+   */
+  drain(): void;
   /** Waits for pending answers, then closes both listeners and the remaining sockets. */
   close(): Promise<void>;
 }
@@ -187,6 +192,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const answerMemory = new BodyMemory({ freeBytes: FREE_ANSWER_BYTES });
   const methods = new MethodTable();
   const handled = new Set<OperationId>();
+  let draining = false;
   let checks: CallerChecks | null = null;
   let answerOther: (request: FastifyRequest, reply: FastifyReply) => unknown = (request) => {
     throw noSuch('path', pathOf(request.raw));
@@ -236,6 +242,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   // Hooks that run for every request are plain functions, because a promise would cost more than the hook's own work.
   fastify.addHook('onRequest', (request, reply, done) => {
     const { headers, url = '/' } = request.raw;
+    if (draining) reply.header('connection', 'close');
     if (!hasOneHost(request.raw)) return done(invalid('A request names exactly one Host.'));
     if (headers['x-forwarded-for'] !== undefined) warnOfUntrustedProxy(request.raw);
     if (options.challengeAnswer !== undefined && url.startsWith(CHALLENGE_PREFIX)) {
@@ -465,6 +472,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     },
     otherwise(answer) {
       answerOther = answer;
+    },
+    drain() {
+      draining = true;
     },
     async close() {
       await listeners.close();
