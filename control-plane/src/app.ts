@@ -376,7 +376,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
 async function openBus(options: Config['bus'], deps: { clock: Clock; logger: Logger }): Promise<Bus> {
   if (options === null) return createInProcessBus(deps);
   const { createNatsBus } = await import('./platform/bus/nats.ts');
-  return createNatsBus(options, deps);
+  return createNatsBus(options, { ...deps, socketClock: systemClock });
 }
 
 /** A failed close must not keep other resources open. */

@@ -18,7 +18,7 @@ describe('the bus of several replicas', () => {
   const log: string[] = [];
   const logger = createLogger('debug', { write: (line) => void log.push(line) });
   const options = (): NatsOptions => ({ servers: [server.address], auth: { token: TOKEN }, tls: null });
-  const open = () => createNatsBus(options(), { clock: systemClock, logger });
+  const open = () => createNatsBus(options(), { clock: systemClock, logger, socketClock: systemClock });
   beforeAll(async () => {
     server = await startNats(['--auth', TOKEN]);
   });
@@ -104,7 +104,7 @@ describe('the bus of several replicas', () => {
       const way = await TcpRelay.to(new URL(`nats://${server.address}`));
       const cut = await createNatsBus(
         { ...options(), servers: [`127.0.0.1:${way.port}`] },
-        { clock: systemClock, logger },
+        { clock: systemClock, logger, socketClock: systemClock },
       );
       const gaps: string[] = [];
       try {
@@ -153,6 +153,26 @@ describe('the bus of several replicas', () => {
       }
       await passed(near, far);
       expect(await near.request(halves, 'far', 8, 5_000)).toEqual({ kind: 'reply', reply: 4 });
+    });
+
+    test('a bus that is closed waits for an answer, and for that of the request that it leads to', async () => {
+      let asked = 0;
+      let goOn = () => {};
+      const held = new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
+      far.respond(halves, 'far', async (payload) => {
+        asked += 1;
+        await held;
+        return payload / 2;
+      });
+      await passed(near, far);
+      const second = near.request(halves, 'far', 8, 5_000).then(() => near.request(halves, 'far', 6, 5_000));
+      await expect.poll(() => asked).toBe(1);
+      const closing = near.close();
+      goOn();
+      expect(await second).toEqual({ kind: 'reply', reply: 3 });
+      await closing;
     });
 
     test('a bus that is closed while its server is away ends at once', async () => {
@@ -239,13 +259,13 @@ describe('the bus of several replicas', () => {
 
   test('a wrong token and an absent server are named in a sentence, without the token', async () => {
     const wrong = { ...options(), auth: { token: 'another-token' } };
-    const refused = createNatsBus(wrong, { clock: systemClock, logger }).catch(
+    const refused = createNatsBus(wrong, { clock: systemClock, logger, socketClock: systemClock }).catch(
       (error: Error) => error.message,
     );
     expect(await refused).toMatch(/^The bus at 127\.0\.0\.1:\d+ cannot be used: .*authorization.*\.$/i);
     expect(await refused).not.toContain('another-token');
     await server.stop();
-    const absent = createNatsBus(options(), { clock: systemClock, logger }).catch(
+    const absent = createNatsBus(options(), { clock: systemClock, logger, socketClock: systemClock }).catch(
       (error: Error) => error.message,
     );
     expect(await absent).toMatch(/^The bus at 127\.0\.0\.1:\d+ cannot be used: /);
@@ -285,7 +305,7 @@ describe('a bus with TLS and the key of a user', () => {
   const open = (key: string, ca: string | null = join(folder, 'ca.pem')) =>
     createNatsBus(
       { servers: [server.address], auth: { nkeyFile: join(folder, key) }, tls: { ca } },
-      { clock: systemClock, logger },
+      { clock: systemClock, logger, socketClock: systemClock },
     );
 
   test('serves replicas that have the key', async () => {

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { setImmediate } from 'node:timers/promises';
 import {
   type Clock,
   type Logger,
@@ -6,6 +7,7 @@ import {
   SECOND_MS,
   type Timer,
   WindowCounter,
+  within,
 } from '@footlight/platform';
 import {
   type ConnectionOptions,
@@ -52,6 +54,11 @@ const MAX_PINGS_OUT = 2;
 export const RETURNED: Subject<Record<string, never>> = { name: 'replica.returned', payload: z.object({}) };
 /** When the server restarts, all replicas return within half a second. Their messages then lead to one read. */
 const RETURNS_MS = SECOND_MS;
+/**
+ * Time limit for the requests under way when the bus is closed. The second command of a launch follows the answer to the
+ * first one after milliseconds.
+ */
+const FINISH_MS = 2 * SECOND_MS;
 /** Maximum log lines about bad messages. Otherwise a client that may publish on the bus could fill the disk. */
 const MAX_LINES_PER_MINUTE = 10;
 
@@ -61,17 +68,20 @@ const MAX_LINES_PER_MINUTE = 10;
  * dropped, and its requests to others get no answer. After the reconnect `onGap` is called in all replicas. If two NATS
  * servers of a cluster lose the connection between them, all replicas stay connected, so `onGap` is not called although
  * messages are lost.
+ * @param socketClock the machine's clock, for the wait for answers when the bus is closed
  * @throws with a sentence, without the credentials, when no server can be reached or each server refuses
  */
 export async function createNatsBus(
   options: NatsOptions,
-  { clock, logger }: { clock: Clock; logger: Logger },
+  { clock, logger, socketClock }: { clock: Clock; logger: Logger; socketClock: Clock },
 ): Promise<Bus> {
   const connection = await open(options);
   /** Delivers the messages of this replica to itself. */
   const own = createInProcessBus({ clock, logger });
   const lines = new WindowCounter(MAX_LINES_PER_MINUTE, MINUTE_MS);
   const gapListeners = new Set<() => void>();
+  /** Requests to other replicas that have no answer yet. */
+  const underWay = new Set<Promise<unknown>>();
   let isConnected = true;
   let closed = false;
   /** Set while a reconnection of another replica was reported, but not yet to the listeners. */
@@ -92,6 +102,14 @@ export async function createNatsBus(
       } else if (status.type === 'error') {
         line(null, status.error, 'bus.refused');
       }
+    }
+  }
+
+  /** Resolves when no request is under way, and no answer has led to another request. */
+  async function finished(): Promise<void> {
+    while (underWay.size > 0) {
+      await Promise.allSettled(underWay);
+      await setImmediate();
     }
   }
 
@@ -190,14 +208,17 @@ export async function createNatsBus(
       const answer = await own.request(subject, key, payload, timeoutMs);
       if (answer.kind !== 'no_responder' || closed) return answer;
       if (!isConnected) return { kind: 'not_sent' };
+      let asked: Promise<Msg> | null = null;
       try {
-        const message = await connection.request(wireName(subject, key), encode(subject, payload), {
-          timeout: timeoutMs,
-        });
+        asked = connection.request(wireName(subject, key), encode(subject, payload), { timeout: timeoutMs });
+        underWay.add(asked);
+        const message = await asked;
         const reply = read(subject, subject.reply, message);
         return reply === undefined ? { kind: 'no_answer' } : { kind: 'reply', reply };
       } catch (error) {
         return { kind: isNoResponder(error) ? 'no_responder' : 'no_answer' };
+      } finally {
+        if (asked !== null) underWay.delete(asked);
       }
     },
     respond(subject, key, answer) {
@@ -219,6 +240,7 @@ export async function createNatsBus(
     },
     isConnected: () => isConnected,
     async close() {
+      if (isConnected) await within(socketClock, FINISH_MS, finished(), undefined);
       closed = true;
       otherReturned?.cancel();
       await own.close();

@@ -36,7 +36,10 @@ const [role = '', server = '', list = '[]'] = process.argv.slice(2);
 const texts = JSON.parse(list) as string[];
 const logger = createLogger('warn');
 const clock = systemClock;
-const bus = await createNatsBus({ servers: [server], auth: null, tls: null }, { clock, logger });
+const bus = await createNatsBus(
+  { servers: [server], auth: null, tls: null },
+  { clock, logger, socketClock: clock },
+);
 const bare = await connect({ servers: server, noAsyncTraces: true });
 
 function serve(at: Bus): void {
