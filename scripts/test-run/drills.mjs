@@ -81,7 +81,7 @@ export const drills = [
     name: 'rolling-upgrade',
     words: ['control-plane/src/integration/rolling-upgrade.all.test.ts'],
     whole:
-      'three control planes of the release before the newest migration, behind HAProxy, replaced by this release one after another, with 20 hosts, 100 sessions, 50 reads and writes a second, sign-ins and launches',
+      'three control planes of the release before the newest migration, behind HAProxy, replaced by this release one after another, and then by itself while people launch, with 20 hosts, 100 sessions, 50 reads and writes a second, and sign-ins',
     short: 'the same release again, with 16 hosts, 16 sessions and 20 reads and writes a second',
   },
   {

@@ -35,16 +35,14 @@ async function widenSchema(): Promise<void> {
     await fleet.beside.query(`alter table "${name}" add column of_next_release text not null default 'new'`);
 }
 
-test('three replicas are replaced one after another: no request fails, and every session goes on', async () => {
+/** Replaces the replicas one after another while people use them. @param people number of people who launch sessions */
+async function replaceEach(people: number): Promise<void> {
   const requests = new SteadyRequests(fleet, { perSecond: REQUESTS_PER_SECOND });
   const timesUp = (n: number) => fleet.balancerLog.split(`footlight/control-${n + 1} is UP`).length - 1;
   try {
-    for (let n = 0; n < 3; n += 1) await fleet.expectWorkOnEachHost(n, n + 1);
-    await widenSchema();
-    for (let n = 0; n < 3; n += 1) await fleet.expectWorkOnEachHost(n, n + 1);
     for (let n = 0; n < 3; n += 1) {
       const before = timesUp(n);
-      const launchesEnd = requests.launch(PEOPLE);
+      const launchesEnd = requests.launch(people);
       expect(await fleet.at(n).process.end('SIGTERM')).toBe(0);
       await fleet.startAgain(n);
       await expect.poll(() => timesUp(n), RECOVERED).toBe(before + 1);
@@ -56,6 +54,25 @@ test('three replicas are replaced one after another: no request fails, and every
   }
   expect([...requests.failed, ...fleet.failed]).toEqual([]);
   expect(requests.answered.GET).toBeGreaterThan(3 * REQUESTS_PER_SECOND);
-  expect(requests.answered.DELETE).toBeGreaterThanOrEqual(3 * PEOPLE);
+  expect(requests.answered.DELETE ?? 0).toBeGreaterThanOrEqual(3 * people);
   await fleet.expectWork();
-}, 300_000);
+}
+
+test('the replicas work while the first one of a new release changes the schema', async () => {
+  for (let n = 0; n < 3; n += 1) await fleet.expectWorkOnEachHost(n, n + 1);
+  await widenSchema();
+  for (let n = 0; n < 3; n += 1) await fleet.expectWorkOnEachHost(n, n + 1);
+}, 120_000);
+
+// Nobody launches here, because a launch fails if a replica of the earlier release stops between its two commands.
+test.runIf(LONG)(
+  'three replicas of the earlier release are replaced: no request fails, and every session goes on',
+  () => replaceEach(0),
+  300_000,
+);
+
+test(
+  'three replicas are replaced one after another: no request fails, and every session goes on',
+  () => replaceEach(PEOPLE),
+  300_000,
+);
