@@ -105,7 +105,7 @@ export interface ControlPlane {
   /** Injects a request without the network. */
   readonly inject: Server['fastify']['inject'];
   /**
-   * Lets /health/ready fail and answers end their connections, and waits for load balancers to see it
+   * Lets /health/ready fail, closes each connection after its answer, and waits for load balancers to see it
    * (SERVICE_DRAIN_SECS). All work continues meanwhile. The caller then calls close().
    */
   drain(): Promise<void>;

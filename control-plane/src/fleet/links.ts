@@ -57,9 +57,9 @@ const GOODBYE_MS = SECOND_MS;
  * - registered: the host's memory refers to the link, and this process is subscribed to the host's bus subjects.
  * - displaced: a newer connection of the host registers, so this link is closed and its later messages are dropped.
  *
- * Teardown: `close` ends the subscription of changed hosts, closes every link, waits for pending writes and at most
- * GOODBYE_MS for the sockets, and stops the wheel with the timers of all links. A link that is lost or displaced ends
- * the subscriptions of its host.
+ * Teardown: `leave` keeps launches away from the hosts while their last commands are sent. `close` ends the
+ * subscription of changed hosts, closes every link, waits for pending writes and at most GOODBYE_MS for the sockets, and
+ * stops the wheel with the timers of all links. A link that is lost or displaced ends the subscriptions of its host.
  */
 export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
   readonly #platform: Platform;

@@ -28,7 +28,7 @@ import { type CredentialLimitOptions, CredentialLimits } from './upgrade/limits.
 const LAST_COMMANDS_MS = SECOND_MS / 2;
 
 export interface FleetDeps {
-  /** The machine's real clock, for downloads over real sockets and for the stop. */
+  /** The machine's real clock, for downloads over real sockets and for the wait in `close`. */
   socketClock: Clock;
   /** Tests that present many wrong credentials raise these limits. */
   credentialLimits?: CredentialLimitOptions;

@@ -42,7 +42,7 @@ export interface HostTimes {
   lastSeenAtMs: number | null;
 }
 
-/** For a session without a host, and for a host of which nothing is known. */
+/** Used if a session has no host, or if the replica with the host's link does not answer. */
 export const NO_HOST: HostTimes = { connected: false, registeredAtMs: null, lastSeenAtMs: null };
 
 /** The end of a session by a time limit; null: no limit has passed. */
